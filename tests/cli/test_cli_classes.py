@@ -14,8 +14,7 @@ from _helpers.command_line import (
 from sklearn.datasets import load_iris
 
 from plsdof import PLSClassifier, load_model
-from plsdof.files.classes import class_probabilities, frozen_classifier
-from plsdof.files.models import save_model
+from plsdof.files.classes import class_probabilities
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +120,7 @@ def test_predictions_of_a_file_are_those_of_the_estimator(file, iris, tmp_path):
 def test_a_classifier_can_be_kept_in_a_file(iris, tmp_path, classes):
     X, labels = (one[: 50 * classes] for one in iris)
     model = PLSClassifier(2).fit(X, labels)
-    save_model(frozen_classifier(model), tmp_path / "m.json")
+    model.save(tmp_path / "m.json")
     loaded = load_model(tmp_path / "m.json")
     np.testing.assert_allclose(class_probabilities(loaded, X), model.predict_proba(X), atol=1e-12)
     assert [one.response for one in loaded.responses] == model.classes_.tolist()

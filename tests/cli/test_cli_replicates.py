@@ -74,3 +74,56 @@ def test_mistakes_are_one_sentence_and_write_nothing(file, tmp_path):
     frame.to_csv(file, index=False)
     run("fit", file, *FAST, "--average-by", "Sample", "--model", model, code=2)
     assert not model.exists()
+
+
+@pytest.mark.parametrize("chain", ["none", "snv"])
+def test_predict_gives_means_spread_and_its_limit(file, tmp_path, chain):
+    from scipy.stats import f
+
+    from plsdof import load_model
+
+    model = tmp_path / "model.json"
+    options = ("--average-by", "Sample", "-x", "batch", "--preprocess", chain, "--model", model)
+    run("fit", file, *FAST, *options, "-q")
+    frame = pd.read_csv(file)
+    # One replicate of the last sample was measured with something else in the beam.
+    frame.iloc[-1, 3:] += 0.3 * frame.iloc[0, 3:].to_numpy(dtype=float)
+    new = tmp_path / "new.csv"
+    frame.to_csv(new, index=False)
+    content = run_json("predict", model, new, "--average-by", "Sample")
+    found = content["predictions"]
+    assert [one["replicates"] for one in found] == COUNTS.tolist()
+    assert [one["id"] for one in found[:2]] == ["G0", "G1"]
+    kept = load_model(model)
+    names = list(kept.columns)
+    single = kept.predict(frame[names].to_numpy())
+    assert found[2]["spread"] == pytest.approx(np.std(single[SAMPLES == 2], ddof=1), rel=1e-6)
+    mean = frame[names].to_numpy()[SAMPLES == 2].mean(axis=0)
+    assert found[2]["prediction"] == pytest.approx(kept.predict(mean[None])[0], rel=1e-9)
+    # The limit is that of replicates of the calibration.
+    old = kept.predict(pd.read_csv(file)[names].to_numpy())
+    squares = sum(np.sum((old[i == SAMPLES] - old[i == SAMPLES].mean()) ** 2) for i in range(60))
+    dof = len(SAMPLES) - 60
+    limit = np.sqrt(squares / dof * f.ppf(0.95, 2, dof))
+    assert found[2]["spread_limit"] == pytest.approx(limit, rel=1e-6)
+    assert found[0]["spread"] is None
+    last = [one["id"] for one in found if (one["spread"] or 0) > (one["spread_limit"] or np.inf)]
+    assert "G59" in last
+    assert found[59]["status"] != "ok"
+    assert "replicates" in found[59]["reason"]
+    assert any("G59" in note for note in content["notes"] if note.startswith("Replicates"))
+
+
+def test_predict_without_a_usual_spread_and_with_holes(file, tmp_path):
+    model, new = tmp_path / "model.json", tmp_path / "new.csv"
+    run("fit", GASOLINE, *FAST, "--model", model, "-q")
+    frame = pd.read_csv(file)
+    frame.iloc[4, 10] = np.nan
+    frame.to_csv(new, index=False)
+    options = ("--average-by", "Sample", "--missing", "drop")
+    content = run_json("predict", model, new, *options)
+    assert len(content["predictions"]) == 60
+    assert content["predictions"][2]["spread"] is None
+    assert content["predictions"][4]["spread"] > 0
+    assert "spread_limit" not in content["predictions"][4]
+    run("predict", model, new, "--average-by", "absent", code=2)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from _helpers.command_line import GASOLINE, eighty_columns, run, run_json  # noqa: F401
 
+from plsdof import pls_path
 from plsdof.chemometrics.splits import split_rows
 from plsdof.datasets import load_gasoline
 
@@ -56,6 +57,9 @@ def test_without_a_test_the_recipe_says_none_or_the_file():
         ("--split", "random:0.99"),
         ("--split", "last:0.3", "--test-rows", "1"),
         ("--split", "duplex:0.3", "--streamed"),
+        ("--one-standard-error", "--criterion", "bic"),
+        ("--one-standard-error", "--components", "3"),
+        ("--one-standard-error", "--streamed"),
         ("--cv", "blocks:1"),
         ("--cv", "blocks:x"),
         ("--cv", "block"),
@@ -79,3 +83,18 @@ def test_folds_of_consecutive_rows(streamed):
     predicted = cross_val_predict(PLSRegression(3, scale=False), X, y, cv=KFold(5))
     rmse = np.sqrt(np.mean((y - predicted.ravel()) ** 2))
     assert content["merit"]["cross-validation"]["rmse"] == pytest.approx(rmse, rel=1e-8)
+
+
+def test_one_standard_error_takes_the_simplest_model_within_it():
+    options = ("--cv", "10", "--max-components", "10", "--no-scale", "--no-std-errors")
+    content = run_json("fit", GASOLINE, "-r", "octane", *options, "--one-standard-error")
+    left = pls_path(X, y, 10, scale=False).left_out(10)
+    # The standard error of the best model's mean squared error over folds, by the delta method.
+    squares = np.array([left.residuals[:, left.fold == k] ** 2 for k in range(10)])
+    means = squares.mean(axis=2)
+    best = int(np.argmin(left.rmse))
+    error = means[:, best].std(ddof=1) / np.sqrt(10) / (2 * left.rmse[best])
+    expected = int(np.argmax(left.rmse <= left.rmse[best] + error))
+    assert content["choice"]["index"] == expected < best
+    assert content["choice"]["rule"] == "one-standard-error"
+    assert content["merit"]["cross-validation"]["rmse"] == pytest.approx(left.rmse[expected])

@@ -425,6 +425,7 @@ def test_a_response_that_does_not_vary_has_no_component_and_the_warning_is_a_sen
 NEARLY = {
     "path": lambda X, y: counted(pls_path(X, y, 2)),
     "left out": lambda X, y: pls_path(X, y, 2).left_out(5),
+    "cross-validation": lambda X, y: cross_validate(X, y, cv=5, max_components=2),
     "estimator": lambda X, y: PLSRegressor(2).fit(X, y),
     "stream": lambda X, y: Moments.of(X, y).gram(),
 }

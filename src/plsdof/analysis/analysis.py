@@ -9,12 +9,19 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from plsdof._core.choice import LEFT_OUT, RULES, Remark, Rule, Selection
+from plsdof._core.choice import (
+    LEFT_OUT,
+    RULES,
+    Remark,
+    Rule,
+    Selection,
+    choice_in_words,
+    one_standard_error,
+)
 from plsdof._core.criteria import CRITERIA, DOF_KINDS, DofKind, NoiseKind
 from plsdof._core.fit import METHODS
 from plsdof._core.folds import number_of_blocks
@@ -22,18 +29,15 @@ from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_on
 from plsdof._core.left_out import MOST, LeftOut
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
-from plsdof._core.rows import Rows as Blocks
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.analysis import remarks as words
 from plsdof.analysis.data import (
-    Data,
     Folds,
     Labels,
     Numbers,
     Problem,
     Rows,
-    StreamedProblem,
     TableProblem,
     TestSet,
 )
@@ -55,9 +59,6 @@ from plsdof.inference.intervals import (
     noise_interval,
 )
 from plsdof.inference.resampling import PermutationTest, permutation_test
-from plsdof.large import sources
-from plsdof.large.cross_validation import cross_validate_from
-from plsdof.selection.cross_validation import CrossValidation
 
 # Rows and columns from which on intervals of coefficients take longer than the fit.
 _LARGE = 1000
@@ -88,6 +89,9 @@ class Request:
         where the rows are read piece by piece and nobody asked to leave some out.
     rule, dof : str or None
         Of a criterion, see `Path.select`.
+    one_standard_error : bool
+        Take the simplest model whose error of rows left out is within one standard error of the
+        smallest one.
     components, max_components : int or None
         The model wanted, and the largest one to look at.
     cv : int, "loo", "blocks:K" or None
@@ -124,6 +128,7 @@ class Request:
     criterion: str | None = None
     rule: Rule | None = None
     dof: DofKind | None = None
+    one_standard_error: bool = False
     components: int | None = None
     max_components: int | None = None
     cv: Folds | None = None
@@ -191,6 +196,12 @@ class Request:
             }
             for name in [name for name, is_given in given.items() if is_given]:
                 yield f"preprocess 'auto' chooses by rows left out; leave out {name}."
+        apart = {self.components, self.select} == {None} and self.preprocess != AUTO
+        if self.one_standard_error and not (self.wants(LEFT_OUT) and apart):
+            yield (
+                "one-standard-error chooses one model of a path by rows left out; leave out other "
+                "ways to choose."
+            )
         if self.seed is not None and not isinstance(self.cv, int):
             yield "seed is about random folds; say how many with cv."
         for name in ("rule", "dof"):
@@ -302,7 +313,7 @@ class Analysis(About):
     merit, inference, no_inference, sigma, unusual, test
         Of the model chosen, see `About`.
     request : Request
-    data : TableProblem or StreamedProblem
+    data : TableProblem
     model : Model
         The one chosen, or the average of models.
     selection : Selection
@@ -327,7 +338,7 @@ class Analysis(About):
     """
 
     request: Request
-    data: Data
+    data: TableProblem
     model: Model
     selection: Selection
     left_out: LeftOut | None
@@ -437,12 +448,10 @@ class Analysis(About):
     def drawn(self) -> Drawn:
         """The rows that pictures show."""
         data = self.data
-        if isinstance(data, TableProblem):
+        if data.places is None:
             X = np.asarray(data.X, dtype=np.float64)
             return Drawn(rows=data.rows, X=X, places=None, groups=data.groups)
-        rows, chain = data.sample, data.preprocessing
-        assert rows is not None
-        assert data.places is not None
+        rows, chain = data.rows, data.preprocessing
         X = np.asarray(rows.X if chain is None else rows.preprocessed(chain, fit=False))
         groups = None if data.groups is None else data.groups[data.places]
         return Drawn(rows=rows, X=X, places=data.places, groups=groups)
@@ -571,11 +580,11 @@ def analyse(
     return analysed(data.after(request.preprocess), request)
 
 
-def analysed(data: Data, request: Request) -> Analysis:
+def analysed(data: TableProblem, request: Request) -> Analysis:
     """Return the analysis of what was read and preprocessed already."""
     with quietly():  # what there is to say becomes a remark
         search = None
-        if request.select is not None and isinstance(data, TableProblem):
+        if request.select is not None:
             most = request.max_components or _SEARCHED_COMPONENTS
             request = replace(request, max_components=most)
             search = _searched(data, request)
@@ -595,23 +604,24 @@ def analysed(data: Data, request: Request) -> Analysis:
         return found if better is None else replace(found, remarks=(*found.remarks, better))
 
 
-def _pool(data: Data, request: Request) -> Model | None:
+def _pool(data: TableProblem, request: Request) -> Model | None:
     """Return the best model of all recipes: where they are asked for, or spectra have none."""
     usual = request.preprocess == "none" and request.scale is None and request.select is None
     usual &= data.wavelengths is not None and request.method == "pls"
     usual &= request.wants(LEFT_OUT) and request.components is None
-    if not isinstance(data, TableProblem) or not (request.preprocess == AUTO or usual):
-        if request.preprocess == AUTO:
-            raise InvalidInputError(
-                "preprocess 'auto' needs the table in memory; name the steps, or read it at once."
-            )
+    if data.is_streamed and request.preprocess == AUTO:
+        raise InvalidInputError(
+            "preprocess 'auto' needs the table in memory; name the steps, or read it at once."
+        )
+    if data.is_streamed or not (request.preprocess == AUTO or usual):
         return None
     return chosen_recipe(data, _folds(data, request), request.max_components)
 
 
-def _settled(data: Data, request: Request, pool: Model | None) -> tuple[TableProblem, Request]:
+def _settled(
+    data: TableProblem, request: Request, pool: Model | None
+) -> tuple[TableProblem, Request]:
     """Return the data after the chosen recipe, and the request that asks for it."""
-    assert isinstance(data, TableProblem)
     assert pool is not None
     assert pool.selection is not None
     recipe = pool.selection.recipe_name
@@ -688,14 +698,10 @@ def scales(request: Request, data: Problem) -> bool:
     return data.wavelengths is None if request.scale is None else request.scale
 
 
-def fitted(data: Data, request: Request) -> Path:
+def fitted(data: TableProblem, request: Request) -> Path:
     """Fit all models, however the table is read."""
     scale, sizes = scales(request, data), request.sizes(*data.shape)
-    if isinstance(data, TableProblem):
-        recipe = METHODS[request.method].recipe(scale=scale, **sizes)
-        path = recipe.fit(data.X, data.y, data.rows.weights)
-    else:
-        path = sources.PATHS_FROM[request.method](data.gram, scale=scale, **sizes)
+    path = data.fit(METHODS[request.method].recipe(scale=scale, **sizes))
     if request.components is not None and request.components >= len(path):
         raise InvalidInputError(
             f"components {request.components}: the table supports {len(path) - 1} at most. "
@@ -719,6 +725,10 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
         mean = path.average_of(seen, "squared")
         assert mean.selection is not None
         return mean.selection, mean
+    if request.one_standard_error:
+        if left is None:
+            raise InvalidInputError("one-standard-error needs rows left out; say how with cv.")
+        return _simplest_within(path, left)
     if request.wants(LEFT_OUT) and left is not None:
         seen = left if request.max_components is not None else left.walked()
         selection = path.select_from(seen, "squared")
@@ -735,8 +745,18 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
     return selection, asked_for(path, selection.index, left)
 
 
+def _simplest_within(path: Path, left: LeftOut) -> tuple[Selection, Model]:
+    """Choose the simplest model within one standard error of the smallest error."""
+    order = left.order
+    index = int(order[one_standard_error(left.rmse[order], left.rmse_std_error[order])])
+    rule = "one-standard-error"
+    summary = choice_in_words(path.label(index), path.dof[index], rule, LEFT_OUT)
+    selection = replace(_given(path, index, left), rule=rule, summary=summary)
+    return selection, Model(path=path, index=index, selection=selection)
+
+
 def _described(
-    data: Data,
+    data: TableProblem,
     request: Request,
     model: Model,
     selection: Selection,
@@ -756,6 +776,7 @@ def _described(
         *words.path_remarks(path, data.names, searched=search is not None),
         *([] if search is None else [Remark(kind="search", text=search.words)]),
         *selection.remarks,
+        *([words.said("too-many-rows")] if left is None and request.wants(LEFT_OUT) else []),
         *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
         *words.preprocessing_remarks(data, left_out=left is not None),
         *words.group_remarks(data, selection),
@@ -780,71 +801,21 @@ def _described(
 # -------------
 
 
-def left_out(data: Data, request: Request, path: Path) -> LeftOut | None:
+def left_out(data: TableProblem, request: Request, path: Path) -> LeftOut | None:
     """Leave rows out as asked for, with all that was learned from rows learned anew."""
-    chain, asked = data.preprocessing, request.cv is not None or data.groups is not None
-    if isinstance(data, StreamedProblem):
-        return _left_out_of_blocks(data, request, path) if asked else None
+    chain = data.preprocessing
     cv = _folds(data, request)
     if chain is not None and chain.learns_from_rows:
         from plsdof.chemometrics.preprocessing import preprocessed
 
         again = preprocessed(chain.steps, path.same_models())
-        fit = again(np.asarray(data.rows.X), data.y, data.rows.weights)
-        return fit.left_out(cv, data.groups)
-    return path.left_out(cv, data.groups)
-
-
-def _left_out_of_blocks(data: StreamedProblem, request: Request, path: Path) -> LeftOut:
-    chain, cv = data.preprocessing, 10 if request.cv is None else request.cv
-    rows, prepare = data.changed, None
-    if chain is not None and chain.learns_from_rows:
-        rows, prepare = data.blocks, partial(_learned, steps=chain.steps)
-    sizes: dict[str, Any] = {"alphas": path.parameters}
-    if request.counts_components:
-        # A fold supports as many components as it has rows to fit.
-        largest = max(len(one.test) for one in data.split(cv))
-        sizes = {"max_components": max(1, min(len(path), data.shape[0] - largest) - 1)}
-    found = cross_validate_from(
-        rows,
-        request.method,
-        cv=data.n_folds(cv),
-        groups=data.groups,
-        scale=scales(request, data),
-        rng=request.seed,
-        prepare=prepare,
-        **sizes,
-    )
-    fold = np.zeros(len(data.y), dtype=np.intp)
-    for number, one in enumerate(found.folds):
-        fold[one.test] = number
-    residuals, order = data.y - _predictions(found), path.simplest_first()
-    size = min(len(residuals), len(path))
-    return LeftOut(
-        parameters=path.parameters[:size],
-        parameter_name=path.parameter_name,
-        order=order[order < size],
-        residuals=read_only(residuals[:size]),
-        rss=path.rss[:size],
-        fold=fold,
-        y=data.y,
-        groups=None if data.groups is None else len(set(data.groups.tolist())),
-        leverage=read_only(np.zeros_like(residuals[:size])),
-        exhausted=np.zeros((size, 1), dtype=bool),
-        rounding=read_only(np.zeros(size)),
-    )
-
-
-def _predictions(found: CrossValidation) -> Array:
-    assert found.predictions is not None
-    return np.asarray(found.predictions[0])
-
-
-def _learned(rows: Blocks, *, steps: str) -> Callable[[Array], Array]:
-    from plsdof.chemometrics.preprocessing import Preprocessor
-
-    change: Callable[[Array], Array] = Preprocessor(steps).fit_blocks(rows).transform
-    return change
+        path = data.fit(again, prepared=False)
+    try:
+        return path.left_out(cv, data.groups)
+    except NotAvailableError as error:  # more rows than predictions of them fit in memory
+        if cv is not None or data.groups is not None or request.wants(AVERAGE):
+            raise InvalidInputError(str(error)) from error
+        return None
 
 
 # What is added to the choice
@@ -852,7 +823,7 @@ def _learned(rows: Blocks, *, steps: str) -> Callable[[Array], Array]:
 
 
 def _about(
-    data: Data,
+    data: TableProblem,
     request: Request,
     model: Model,
     left: LeftOut | None,
@@ -877,10 +848,10 @@ def _about(
 
 
 def _inference(
-    data: Data, request: Request, model: Model, left: LeftOut | None
+    data: TableProblem, request: Request, model: Model, left: LeftOut | None
 ) -> tuple[CoefficientInference | None, Remark | None]:
     """Return intervals of the coefficients, or why there are none."""
-    if isinstance(data, StreamedProblem):
+    if data.is_streamed:
         if not data.has_intervals:
             return None, words.said("intervals-memory", p=data.shape[1])
         wanted = request.std_errors is not False
@@ -910,8 +881,8 @@ def has_scores(path: Path) -> bool:
     return type(path) is PLSPath and len(path) > 1 and path.exact.spectrum.n >= 3
 
 
-def _unusual(data: Data, model: Model, request: Request) -> OutlierTable | None:
-    if not has_scores(model.path) or isinstance(data, StreamedProblem):
+def _unusual(data: TableProblem, model: Model, request: Request) -> OutlierTable | None:
+    if not has_scores(model.path) or data.is_streamed:
         return None
     with contextlib.suppress(NotAvailableError):
         # The limits are those that new rows are judged by.
@@ -919,7 +890,7 @@ def _unusual(data: Data, model: Model, request: Request) -> OutlierTable | None:
     return None
 
 
-def _tested(data: Data, model: Model) -> TestSet | None:
+def _tested(data: TableProblem, model: Model) -> TestSet | None:
     if data.test is None:
         return None
     rows, chain = data.test, data.preprocessing
@@ -930,13 +901,13 @@ def _tested(data: Data, model: Model) -> TestSet | None:
 
 
 def _merit(
-    data: Data,
+    data: TableProblem,
     model: Model,
     left: LeftOut | None,
     test: TestSet | None,
     search: SearchCost | None,
 ) -> dict[str, FiguresOfMerit]:
-    if isinstance(data, StreamedProblem):
+    if data.is_streamed:
         found = {"calibration": figures_of_fit(model, data.y)}
     else:
         found = {"calibration": figures_of_merit(data.y, model.fitted)}

@@ -46,24 +46,12 @@ _NO_VARIANCE = 1e-12
 # ------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Discriminant:
-    """Discriminant functions ``z @ slope + offset``, in one or several versions (leading axis).
-
-    Attributes
-    ----------
-    slope : (..., r, K) array
-    offset : (..., K) array
-    """
-
-    slope: Array
-    offset: Array
-
-
 def discriminant(
     z: Array, codes: Integers, weights: Array, priors: Array | None, fold: Integers | None = None
-) -> Discriminant:
-    """Return the discriminant functions of all rows; with ``fold``, one version without each fold.
+) -> tuple[Array, Array]:
+    """Return slope (r, K) and offset (K,) of the discriminant functions ``z @ slope + offset``.
+
+    With ``fold`` there is one version without each fold: (F, r, K) and (F, K).
 
     Parameters
     ----------
@@ -100,9 +88,7 @@ def discriminant(
     slope = np.linalg.solve(within, away.transpose(0, 2, 1))
     offset = np.log(shares) - np.einsum("fkr,frk->fk", away, slope) / 2
     offset -= np.einsum("fr,frk->fk", middle + centre, slope)
-    if fold is None:
-        slope, offset = slope[0], offset[0]
-    return Discriminant(slope=read_only(slope), offset=read_only(offset))
+    return (slope[0], offset[0]) if fold is None else (slope, offset)
 
 
 def _fold_sums(values: Array, fold: Integers) -> Array:
@@ -121,7 +107,7 @@ def directions(fitted: Array, size: int) -> Array:
 # ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class LeftOutClasses:
     """Probabilities of the classes of rows left out, of every model.
 
@@ -179,10 +165,6 @@ class LeftOutClasses:
             made[rows] = self.log_proba[int(np.argmin(self.objective(one))), rows]
         return made
 
-    def __repr__(self) -> str:
-        models, rows, classes = self.log_proba.shape
-        return one_line(self, f"{models} models", f"{rows} rows", f"{classes} classes")
-
 
 def left_out_classes(
     predictions: Array,
@@ -210,8 +192,8 @@ def left_out_classes(
     found = []
     for predicted, basis in zip(predictions, axes, strict=True):
         z = predicted @ basis
-        rule = discriminant(z, codes, weights, priors, fold)
-        values = np.einsum("nr,nrk->nk", z, rule.slope[fold]) + rule.offset[fold]
+        slope, offset = discriminant(z, codes, weights, priors, fold)
+        values = np.einsum("nr,nrk->nk", z, slope[fold]) + offset[fold]
         found.append(log_softmax(values, axis=1))
     count = np.bincount(codes, weights)
     ratio = np.ones(len(count)) if priors is None else priors * count.sum() / count
@@ -456,6 +438,8 @@ def class_errors(
     >>> class_errors(["a", "a", "b"], ["a", "b", "b"])
     ClassErrors(2 classes, 3 rows, error=0.333333, balanced_error=0.25)
     """
+    from sklearn.metrics import confusion_matrix  # importing it takes a second
+
     true, found = np.asarray(labels), np.asarray(predicted)
     if true.ndim != 1 or true.shape != found.shape or not len(true):
         raise InvalidInputError(
@@ -463,24 +447,16 @@ def class_errors(
             f"{found.shape}."
         )
     known = np.unique(np.concatenate([true, found])) if classes is None else np.asarray(classes)
-    weights = as_weights(sample_weight, len(true))
-    matrix = np.zeros((len(known), len(known)))
-    rows, columns = _places(true, known, "labels"), _places(found, known, "predicted")
-    np.add.at(matrix, (rows, columns), 1.0 if weights is None else weights)
-    return ClassErrors(classes=known, matrix=read_only(matrix), level=as_level(level))
-
-
-def _places(labels: npt.NDArray[Any], classes: npt.NDArray[Any], what: str) -> Integers:
-    """Return the number of the class of each label."""
-    order = np.argsort(classes)
-    places = order[np.searchsorted(classes, labels, sorter=order).clip(max=len(classes) - 1)]
-    strange = labels[classes[places] != labels]
+    strange = np.setdiff1d(np.concatenate([true, found]), known)
     if len(strange):
         raise InvalidInputError(
-            f"{what} holds {strange[0]!r:.60}, which is not one of the classes "
-            f"{classes.tolist()!r:.120}."
+            f"{strange[0]!r:.60} is not one of the classes {known.tolist()!r:.120}."
         )
-    return np.asarray(places, dtype=np.intp)
+    weights = as_weights(sample_weight, len(true))
+    matrix = confusion_matrix(true, found, labels=known, sample_weight=weights)
+    return ClassErrors(
+        classes=known, matrix=read_only(matrix.astype(np.float64)), level=as_level(level)
+    )
 
 
 def _ratio(part: Array, whole: Array) -> Array:

@@ -4,19 +4,22 @@ import io
 import re
 import shlex
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from plsdof._core.choice import Remark
+from plsdof._core.display import plural
 from plsdof._core.inputs import as_choice
 from plsdof.analysis import Analysis, Request
 from plsdof.analysis.analysis import analysed
-from plsdof.analysis.data import Data, StreamedProblem
+from plsdof.analysis.data import TableProblem
 from plsdof.analysis.tables import all_tables, coefficient_columns, to_content
 from plsdof.cli import _show as show
 from plsdof.cli._data import (
@@ -30,6 +33,7 @@ from plsdof.cli._data import (
 from plsdof.cli._options import SHIPPED, File, Printing
 from plsdof.cli._tables import JoinedReading
 from plsdof.errors import InvalidInputError
+from plsdof.files.models import FrozenModel, load_model
 from plsdof.files.writing import (
     TABLE_ENDINGS,
     atomic_write,
@@ -56,6 +60,7 @@ class Output(Printing):
     model: Path | None = None
     out: Path | None = None
     plain_csv: bool = False
+    parent: Path | None = None
 
     def check(self, file: Path) -> None:
         """Refuse output files that cannot be written, before a long computation."""
@@ -86,11 +91,22 @@ def fit(
     test: TestRows,
     output: Output,
     in_memory: bool | None = None,
+    more: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[TABLE]...", help="Tables with the same columns, for more rows."),
+    ] = None,
 ) -> list[Analysis]:
     """Fit a table, choose the number of components, and print the model."""
-    output.check(file)
+    files = (file, *(more or ()))
+    for one in files:
+        output.check(one)
+    parent = _parent(output.parent, part.response)
+    if len(files) > 1 or parent is not None:
+        if any(is_streamed(one, in_memory) for one in files):
+            raise InvalidInputError("Several tables, and --parent, are for tables in memory.")
+        in_memory = True
     request = replace(request, preprocess=part.steps(request.preprocess))
-    data: Sequence[Data]
+    data: Sequence[TableProblem]
     if is_streamed(file, in_memory):
         sample = output.report is not None or output.plot is not None
         refuse_streamed(file, reading, request, sample=sample)
@@ -98,15 +114,18 @@ def fit(
         data = read_streamed(file, part, request, test=test, sample=sample, progress=progress)
     else:
         with show.waiting("Reading the table", quiet=output.quiet):
-            found = read_problems(file, part, reading=reading, test=test)
+            found = read_problems(files if more else file, part, reading=reading, test=test)
             data = [one.after(request.preprocess) for one in found]
         if any(one.rows.classes for one in found):
             _fit_classes(data, request, output, part.label)
             return []
     # A pass over the files has a bar of its own.
-    passes = any(isinstance(one, StreamedProblem) and one.is_read_again for one in data)
+    passes = any(one.is_streamed for one in data)
     with show.waiting("Fitting", quiet=output.quiet or passes):
         analyses = [analysed(one, request) for one in data]
+        if parent is not None:
+            said = what_changed(analyses[0], parent, len(reading.table(file)))
+            analyses = [replace(analyses[0], remarks=(*analyses[0].remarks, *said))]
     with show.waiting("Writing", quiet=output.quiet):
         endings = file_endings([one.response for one in data])
         written = [
@@ -148,6 +167,53 @@ def _fit_classes(data: Sequence[Any], request: Request, output: Output, label: s
         _show_written(written)
 
 
+# What an update changes
+# ----------------------
+
+
+def _parent(file: Path | None, responses: Sequence[str]) -> FrozenModel | None:
+    """Read the model that is updated; refuse one of another response."""
+    if file is None:
+        return None
+    found = load_model(file)
+    if [one.response for one in found.responses] != list(responses):
+        raise InvalidInputError(f"--parent {file} is a model of another response.")
+    return found
+
+
+def what_changed(analysis: Analysis, parent: FrozenModel, first: int) -> list[Remark]:
+    """Say what a fit to more rows changes; the ``first`` rows are those of the parent."""
+    data = analysis.data
+    assert isinstance(data, TableProblem)
+    old, y = data.rows.numbers <= first, data.rows.y
+    new, kept = int(np.count_nonzero(~old)), int(np.count_nonzero(old))
+    texts = [
+        f"Update of a model of {parent.created[:10]} (fitted to {parent.n:g} rows): {kept} rows of "
+        f"the first table, {plural(new, 'new row')}; {parent.in_words} before, "
+        f"{analysis.model.label} now."
+    ]
+    before = dict(parent.source.get("recipe", {}))
+    changed = [
+        f"{key} {before[key]} before, {value} now"
+        for key, value in analysis.recipe.items()
+        if before.get(key, value) != value and key not in ("made", "rows", "test rows")
+    ]
+    texts += [f"The recipe changed: {'; '.join(changed)}."] if changed else []
+    left_out = analysis.model.left_out_residuals
+    if set(parent.columns) <= set(data.rows.X.columns) and len(left_out) == len(y):
+        error = y - parent.predict(data.rows.X[list(parent.columns)])
+        for rows, name in ((old, "Rows of the first table"), (~old, "New rows")):
+            if rows.any():
+                by, now = (float(np.sqrt(np.mean(e[rows] ** 2))) for e in (error, left_out))
+                texts.append(
+                    f"{name}: root mean squared error {show.number(by)} by the parent, "
+                    f"{show.number(now)} left out of the new calibration."
+                )
+    else:
+        texts.append("Errors are not compared: the parent has other columns or rows.")
+    return [Remark(kind="update", text=text) for text in texts]
+
+
 # What is written
 # ---------------
 
@@ -167,7 +233,7 @@ def _write(analysis: Analysis, output: Output, label: str | None, ending: str) -
         _write_plot(analysis, named := _named(output.plot, ending))
         written["plot"] = str(named)
     if output.model is not None:
-        _write_model(analysis, named := _named(output.model, ending), label)
+        _write_model(analysis, named := _named(output.model, ending), label, output.parent)
         written["model"] = str(named)
     return written
 
@@ -237,38 +303,45 @@ def _write_plot(analysis: Analysis, file: Path) -> None:
         stream.write(image.getvalue())
 
 
-def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
+def _write_model(
+    analysis: Analysis, file: Path, label: str | None, parent: Path | None = None
+) -> None:
     from plsdof.files.models import frozen_model, save_model
 
     data = analysis.data
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
-    source |= _repeatability(analysis)
-    kept = data.has_intervals if isinstance(data, StreamedProblem) else True
     model = frozen_model(
         analysis.model,
         names=data.names,
         response=data.response,
         source=source | {"recipe": analysis.recipe},
         noise=analysis.noise_kind,
-        intervals=analysis.request.intervals or kept,
+        intervals=analysis.request.intervals or data.has_intervals,
         preprocessing=data.preprocessing,
+    )
+    model = replace(
+        model,
+        source={**model.source, **_repeatability(data, model)},
+        parent="" if parent is None else load_model(parent).sha256,
     )
     save_model(model, file)
 
 
-def _repeatability(analysis: Analysis) -> dict[str, Any]:
+def _repeatability(data: TableProblem, model: FrozenModel) -> dict[str, Any]:
     """Return how far predictions of replicates are apart, for a file; nothing without them."""
-    measured = getattr(analysis.data, "measured", None)
-    if measured is None or len(measured.X) == analysis.data.shape[0]:
+    measured = getattr(data, "measured", None)
+    if measured is None:
         return {}
     from plsdof.chemometrics.replicates import repeatability
 
-    chain, model = analysis.data.preprocessing, analysis.model
     complete = ~np.isnan(measured.X).any(axis=1)
-    X = measured.X[complete] if chain is None else chain.transform(measured.X[complete])
-    found = repeatability(model.intercept + X @ model.coef, measured.samples[complete])
-    return {"replicates": {"column": measured.column, "std": found.std, "dof": found.dof}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a chain that knows names gets an array
+        predicted = model.predict(measured.X[complete])
+    found = repeatability(predicted, measured.samples[complete])
+    usual = {"column": measured.column, "std": found.std, "dof": found.dof}
+    return {"replicates": usual} if found.dof else {}
 
 
 # Data to try it with

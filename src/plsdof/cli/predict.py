@@ -1,7 +1,7 @@
 """``plsdof predict``: predictions, their intervals, and which rows are unusual."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ from plsdof.cli._classes import predict_classes
 from plsdof.cli._options import File, Printing
 from plsdof.errors import InvalidInputError
 from plsdof.files.classes import CLASSES
-from plsdof.files.columns import listed, shortened
+from plsdof.files.columns import labels_of, listed, shortened
 from plsdof.files.models import FrozenModel, load_model
 from plsdof.files.tables import Table
 from plsdof.files.writing import TABLE_ENDINGS, check_writable, require_ending, write_tables
@@ -48,6 +48,7 @@ def predict(
     intervals: str | None = None,
     drop_missing: bool = False,
     missing: str | None = None,
+    average_by: str | None = None,
     label: str | None = None,
 ) -> None:
     """Predict the rows of a table with a model, and mark unusual ones.
@@ -66,13 +67,19 @@ def predict(
     with show.waiting("Reading", quiet=printing.quiet):
         fitted, rows = [load_model(one) for one in models], reading.table(file)
     if any(one.method == CLASSES for one in fitted):
-        if intervals is not None or missing not in (None, "drop") or len(fitted) > 1:
+        wanted = intervals is not None or missing not in (None, "drop") or average_by is not None
+        if wanted or len(fitted) > 1:
             raise InvalidInputError(
-                "--intervals, --missing and several models are for models of numbers."
+                "--intervals, --missing, --average-by and several models are for models of numbers."
             )
         options = {"drop_missing": drop_missing or missing == "drop", "label": label}
         predict_classes(fitted[0], rows, printing, out, options)
         return
+    single = rows
+    if average_by is not None:
+        with tables.located(rows.source):
+            rows = tables.averaged_table(rows, average_by, [one.response for one in fitted])
+        label = label or average_by
     with show.waiting("Predicting", quiet=printing.quiet), tables.located(rows.source):
         found = [
             predict_table(
@@ -86,6 +93,9 @@ def predict(
             )
             for one in fitted
         ]
+        if average_by is not None:
+            pairs = zip(found, fitted, strict=True)
+            found = [with_spread(*pair, single, average_by) for pair in pairs]
     names = _names(fitted, models)
     columns = found[0].columns if len(found) == 1 else _side_by_side(found, names)
     if out is not None:
@@ -335,6 +345,45 @@ def _undefined(model: FrozenModel, X: Array, complete: tables.Mask) -> Any:
             raise
         return error
     return None
+
+
+def with_spread(predicted: Predictions, model: FrozenModel, single: Table, by: str) -> Predictions:
+    """Add how far predictions of the replicates of each sample are apart, and how far they may be.
+
+    Columns replicates, spread (a standard deviation) and, if the model knows what is usual,
+    spread_limit.
+    """
+    from plsdof.chemometrics.replicates import repeatability, spread_limit
+
+    X = single.numbers(tables.match_columns(model.columns, single)[0])
+    samples = labels_of(single, by)
+    whole = ~np.isnan(X).any(axis=1)
+    values = np.full(len(X), np.nan)
+    values[whole] = model.predict(X[whole])
+    # Samples keep their order, also those that have no prediction.
+    found = repeatability(np.where(whole, values, 0.0), samples)
+    unknown = np.isin(list(dict.fromkeys(samples.tolist())), samples[~whole])
+    spread = np.where(unknown, np.nan, found.spread)
+    columns = predicted.columns | {"replicates": found.counts, "spread": spread}
+    columns |= {name: columns[name].astype(object) for name in ("status", "reason")}
+    usual = model.source.get("replicates")
+    notes: tuple[str, ...] = ()
+    if usual is None:
+        notes = ("Replicates have no limit: the model was not fitted with --average-by.",)
+    else:
+        columns["spread_limit"] = spread_limit(usual["std"], usual["dof"], found.counts)
+        far = np.flatnonzero(spread > columns["spread_limit"]).tolist()
+        for i in far:
+            reasons = [columns["reason"][i], "replicates apart"]
+            columns["reason"][i] = "; ".join(one for one in reasons if one)
+            columns["status"][i] = "warn" if columns["status"][i] == "ok" else columns["status"][i]
+        if far:
+            shown = listed([_row_name(columns, i) for i in far], 8)
+            notes = (
+                f"Replicates further apart than those of the calibration (standard deviation of "
+                f"predictions above its {show.percent(CHECK_LEVEL)} limit): {shown}.",
+            )
+    return replace(predicted, columns=columns, notes=(*predicted.notes, *notes))
 
 
 def _merit(columns: Columns) -> FiguresOfMerit | None:

@@ -1,5 +1,6 @@
 """scikit-learn classifier: PLS on coded classes, discriminant analysis of rows left out."""
 
+import os
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
@@ -303,8 +304,8 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type:
         )
         found = []
         for one, basis in zip(predictions, axes, strict=True):
-            rule = discriminant(one @ basis, own, w, priors)
-            found.append((basis @ rule.slope, rule.offset))
+            slope, offset = discriminant(one @ basis, own, w, priors)
+            found.append((basis @ slope, offset))
         return found
 
     def _selection(self, scores: Array, m: int) -> Selection:
@@ -454,6 +455,13 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type:
             index=least + int(np.argmin(scores[0][least:])),
             total=float(scores[0][0]),
         )
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a JSON file; `plsdof.load_model` reads its decision values."""
+        from plsdof.files.classes import frozen_classifier
+        from plsdof.files.models import save_model
+
+        save_model(frozen_classifier(self._fitted()), file)
 
     def vip(self) -> Any:
         """Return the importance of every variable for all classes together. Shape (p,).

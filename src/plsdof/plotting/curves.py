@@ -9,7 +9,6 @@ import numpy.typing as npt
 from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, as_choice, require_type
-from plsdof._core.left_out import LeftOut
 from plsdof._core.model import ModelLike, as_model, as_path
 from plsdof._core.path import Path
 from plsdof.complexity.comparison import Comparison
@@ -193,7 +192,7 @@ class CriterionDisplay(Display):
         mark, std_error = _choice(subject, path, selection), None
         scores, left = mark.scores, mark.left_out
         if mark.criterion == LEFT_OUT and left is not None:
-            scores, std_error = left.rmse, _padded(rmse_std_error(left), len(path))
+            scores, std_error = left.rmse, _padded(left.rmse_std_error, len(path))
         elif mark.criterion in ROOTED:
             scores = np.sqrt(scores)
         own = None if subject is path else as_model(subject).parameter
@@ -258,15 +257,6 @@ def _choice(subject: Any, path: Path, selection: Any) -> Selection:
         return selection
     known = None if subject is path or selection is not None else as_model(subject).selection
     return path.select(selection) if known is None else known
-
-
-def rmse_std_error(left: LeftOut) -> Array:
-    """Return the standard error of RMSECV: that of its square over folds, over 2 RMSECV. (K,)."""
-    rows = left.fold_sums(np.ones((1, len(left.y))))
-    errors = left.fold_sums(left.residuals**2) / rows
-    spread = (errors - (left.press / left.n)[:, None]) ** 2 @ (rows[0] / left.n)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.sqrt(spread / (rows.shape[1] - 1.0)) / (2 * left.rmse))
 
 
 def _padded(scores: Array, size: int) -> Array:

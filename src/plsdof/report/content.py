@@ -14,7 +14,7 @@ from plsdof._core.path import PLSPath
 from plsdof._core.threads import cached_property
 from plsdof.analysis import Analysis
 from plsdof.analysis.analysis import About, has_scores
-from plsdof.analysis.data import Numbers, Rows, StreamedProblem, TestSet
+from plsdof.analysis.data import Numbers, Rows, TestSet
 from plsdof.analysis.remarks import said
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
@@ -221,7 +221,7 @@ def _notes(view: View) -> list[str]:
     # What the text of the page says already.
     found = [one.text for one in analysis.remarks if one.kind not in ("search", "average")]
     data = analysis.data
-    if isinstance(data, StreamedProblem) and len(view.y) < data.shape[0]:
+    if len(view.y) < data.shape[0]:
         found.append(said("sample", shown=len(view.y), total=data.shape[0]).text)
     if view.is_average and view.pls is not None:
         found.append(

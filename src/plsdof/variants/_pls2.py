@@ -242,8 +242,11 @@ class Joint:
         still = _Moving(Z, np.zeros((0, *Z.shape)))
         try:
             for step in _components(copy.S, still, steps, self.algorithm):
+                # Singular vectors have no sign: the largest loading of a response is positive.
+                loadings = step.score.value @ residuals[-1]
+                sign = np.sign(loadings[np.argmax(np.abs(loadings))])
                 residuals.append(step.residual.value)
-                scores.append(step.score.value)
+                scores.append(sign * step.score.value)
                 lengths.append(step.length)
         except _EndedError as end:
             message = str(end)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from plsdof._core.exact import Exact
+from plsdof._core.exact import Exact, row_norms
 from plsdof._core.filters import pls_filter
 from plsdof._core.fit import finished, optional_count
 from plsdof._core.inputs import (
@@ -43,6 +43,7 @@ from plsdof._core.standardize import (
     centre_response,
     standardize_observations,
 )
+from plsdof._core.store import Predicted
 from plsdof._core.threads import threads_for
 from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -393,6 +394,18 @@ class KernelPLSPath(PLSPath):
         """Return the kernel matrix of the training rows."""
         return self._inputs.training_values()
 
+    def _counted_at(self, rows: Array) -> Predicted:
+        """Return predictions with the errors of coefficients in the space of the features."""
+        exact = self.exact
+        D, found = exact.decomposition, super()._counted_at(rows)
+        rotated = exact.filter.factors * exact.spectrum.z / D.singular_values
+        sizes = row_norms((rows - exact.units.x_mean) @ D.feature_basis)
+        # Values of new rows are rounded, too.
+        rounding = self._inputs.kernel.roundings * _EPS * float(np.abs(rows).max(initial=0.0))
+        error = (exact.coef_error * row_norms(rotated))[:, None] * sizes
+        error[~(row_norms(rotated) > 0)] = 0.0
+        return replace(found, error=error + rounding * row_norms(exact.coef)[:, None])
+
     def problem(self) -> Problem | None:
         """Return the centred kernel matrix for the recursion; None where rows are scaled."""
         # The kernel of rows that are scaled is another one without some of them.
@@ -400,7 +413,8 @@ class KernelPLSPath(PLSPath):
             return None
         values = self._inputs.training_values()
         centred = _centred(values, np.full(len(values), 1.0 / len(values)))
-        return Problem(given=self.given, scale=False, kernel=centred)
+        size = self._inputs.kernel.roundings * len(values) * float(np.abs(values).max())
+        return Problem(given=self.given, scale=False, kernel=centred, size=size)
 
     def same_models(self) -> Recipe:
         """Return the recipe; that of a given kernel matrix finds its values by row numbers."""
