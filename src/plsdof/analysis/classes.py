@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.choice import LEFT_OUT
-from plsdof._core.left_out import MOST, Request
+from plsdof._core.left_out import MOST
+from plsdof.analysis.analysis import Request
 from plsdof.analysis.data import TableProblem
 from plsdof.chemometrics.classes import ClassErrors
 from plsdof.errors import InvalidInputError
