@@ -125,10 +125,10 @@ def every(X: Any, y: np.ndarray, _: int) -> Any:
 
 def products_only(X: Any, y: np.ndarray, M: int) -> Any:
     """As if the Gram matrix were too large to be formed, with the smallest number of probes."""
-    from plsdof import pls_path_from
-    from plsdof.large.sources import read_gram
+    from plsdof import pls_path
+    from plsdof.large.sources import open_source
 
-    return whole(pls_path_from(read_gram(X, y, limit=1), M, tolerance=10.0))
+    return whole(pls_path(open_source(X, y, limit=1), max_components=M, tolerance=10.0))
 
 
 def whole(path: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from plsdof import pls_path_from
+from plsdof import pls_path
 from plsdof.large.blocks import ArrayBlocks
 from plsdof.large.sources import block_gram
 
@@ -40,7 +40,7 @@ class CountedBlocks(ArrayBlocks):
 def test_passes_over_rows_are_those_of_the_formula(M, tolerance):
     X, y = growth_routes.dense_data(Size(n=300, p=120), Path())
     blocks = CountedBlocks(X, y, axis=0, memory=30_000)
-    path = pls_path_from(block_gram(blocks, limit=10), M, tolerance=tolerance)
+    path = pls_path(block_gram(blocks, limit=10), max_components=M, tolerance=tolerance)
     probes = path.exact.spectrum.counted.probes.count
     assert (probes > 8) == (tolerance < 1)
     assert path.coef.shape == (M + 1, 120)
@@ -51,7 +51,7 @@ def test_passes_over_rows_are_those_of_the_formula(M, tolerance):
 def test_formed_matrices_take_one_pass_and_columns_one_for_the_coefficients(axis, passes):
     X, y = growth_routes.dense_data(Size(n=90, p=80), Path())
     blocks = CountedBlocks(X, y, axis=axis, memory=8000)
-    _ = pls_path_from(blocks, 4).coef
+    _ = pls_path(blocks, max_components=4).coef
     assert blocks.passes == passes
 
 

@@ -25,8 +25,7 @@ from plsdof.estimators import PLS2Regressor
 from plsdof.files import file_blocks, frozen_model, read_table
 from plsdof.inference import coefficient_inference, prediction_interval
 from plsdof.inference.summary import summarize
-from plsdof.large import ArrayBlocks, Moments, cross_validate_from
-from plsdof.large import pls_path_from as path_from
+from plsdof.large import ArrayBlocks, Moments
 from plsdof.plotting import (
     ComparisonDisplay,
     CriterionDisplay,
@@ -184,8 +183,8 @@ OTHER_KINDS = {
         "intervals must be one of",
     ),
     "frozen_model, path": (lambda: frozen_model(PATH), "holds many models"),
-    "blocks": (lambda: path_from(X), "source must be Moments, Blocks .* got ndarray"),
-    "blocks, folds": (lambda: cross_validate_from(TABLE), "source must be Blocks"),
+    "no response": (lambda: pls_path(X), "y is missing"),
+    "blocks, y twice": (lambda: pls_path(ArrayBlocks(X, Y), Y), "has its own"),
     "blocks of rows": (lambda: ArrayBlocks([1, 2], Y), "X must be an array of numbers; got list"),
     "blocks, axis": (lambda: ArrayBlocks(X, Y, axis=X), "axis must be 0"),
     "criterion": (lambda: CriterionDisplay.from_cross_validation(X), "cv must be a CrossVal"),
@@ -209,10 +208,10 @@ OTHER_KINDS = {
     "loss": (lambda: PATH.select(loss="cubed"), "loss must be one of"),
     "bound": (lambda: dof_lower_bound(X, scale="no"), "scale must be True or False"),
     "scaled moments": (
-        lambda: path_from(Moments.of(X, Y).gram(), scale="no"),
+        lambda: pls_path(Moments.of(X, Y).gram(), scale="no"),
         "scale must be True or False",
     ),
-    "scaled blocks": (lambda: path_from(ArrayBlocks(X, Y), scale=None), "scale must be True or"),
+    "scaled blocks": (lambda: pls_path(ArrayBlocks(X, Y), scale=None), "scale must be True or"),
 }
 
 

@@ -9,14 +9,14 @@ from importlib import import_module
 
 import lazy_loader as lazy
 
-from plsdof._core.other_data import announce
 from plsdof._core.pictures import announce_pictures
+from plsdof._core.plugins import register
 
 __version__ = "0.3.0"
 
 __getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 
-# The core takes arrays; whatever else comes in is read by this room.
-announce(lambda: import_module("plsdof.large.sources"))
+# The core takes arrays; other containers are read by this package.
+register(lambda: import_module("plsdof.large.sources"))
 # Paths and models draw themselves with this one.
 announce_pictures(lambda: import_module("plsdof.plotting"))

@@ -32,7 +32,6 @@ from .estimators import RecipeRegressor as RecipeRegressor
 from .estimators import RidgeRegressor as RidgeRegressor
 from .files import load_model as load_model
 from .files import save_model as save_model
-from .large import pls_path_from as pls_path_from
 from .report import write_report as write_report
 from .selection import cross_validate as cross_validate
 from .variants import kernel_pls_path as kernel_pls_path

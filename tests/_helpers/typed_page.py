@@ -144,6 +144,7 @@ def certainty(X: Array, y: Array) -> None:
 def chemists(X: Array, y: Array) -> None:
     path, model = plsdof.pls_path(X, y), plsdof.PLSRegressor(2).fit(X, y)
     assert_type(chemometrics.vip(model), Array)
+    assert_type(chemometrics.block_importance(path[2], [len(X.T)]), Array)
     assert_type(chemometrics.selectivity_ratio(path[2]).values, Array)
     assert_type(chemometrics.explained_variance(path).x, Array)
     assert_type(chemometrics.hotelling_t2(model).limit, float)
@@ -158,12 +159,11 @@ def chemists(X: Array, y: Array) -> None:
 
 def much(X: Array, y: Array) -> None:
     moments = large.Moments().partial_fit(X, y)
-    assert_type(large.pls_path_from(moments, 5), plsdof.PLSPath)
-    assert_type(plsdof.pls_path_from(moments, 5), plsdof.PLSPath)
-    assert_type(large.pcr_path_from(moments), plsdof.PCRPath)
-    assert_type(large.ridge_path_from(moments), plsdof.RidgePath)
+    assert_type(plsdof.pls_path(moments, max_components=5), plsdof.PLSPath)
+    assert_type(plsdof.pcr_path(moments), plsdof.PCRPath)
+    assert_type(plsdof.ridge_path(moments), plsdof.RidgePath)
     source: large.Rows = large.ArrayBlocks(X, y)
-    assert_type(large.cross_validate_from(source).rmse, Array)
+    assert_type(plsdof.cross_validate(source).rmse, Array)
 
 
 def pictures(X: Array, y: Array) -> None:

@@ -5,15 +5,15 @@ import pandas as pd
 import pytest
 from _helpers.latent import DATA, new_rows
 from scipy import stats
+from scipy.sparse.linalg import aslinearoperator
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from plsdof import PLSRegressor, pls_path, pls_path_from
+from plsdof import PLSRegressor, pls_path
 from plsdof.chemometrics import rows as monitoring
 from plsdof.chemometrics.rows import outliers
 from plsdof.errors import InvalidInputError
-from plsdof.large import ArrayBlocks
 
 
 def test_each_kind_of_outlier_is_flagged_by_its_own_diagnostic():
@@ -67,9 +67,9 @@ def test_the_table_repeats_its_parts():
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_without_rows_in_memory_residuals_of_least_squares_are_those_of_the_textbook(training):
+def test_without_rows_to_leave_out_residuals_of_least_squares_are_those_of_the_textbook(training):
     X, y = DATA["tall"]
-    path = pls_path_from(ArrayBlocks(X[:30], y[:30], axis=0))
+    path = pls_path(aslinearoperator(X[:30]), y[:30])
     design = np.column_stack([np.ones(30), X[:30]])
     inverse = np.linalg.inv(design.T @ design)
     beta = inverse @ design.T @ y[:30]

@@ -22,7 +22,7 @@ from _helpers.problems import make_problem
 
 from plsdof import pls_path
 from plsdof.cli import _data as streamed
-from plsdof.large.sources import source_gram
+from plsdof.large import sources
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -315,7 +315,8 @@ def test_estimated_degrees_of_freedom_come_with_their_standard_error(tmp_path, m
     model = tmp_path / "model.json"
     options = ("fit", folder, "--streamed", "-r", "y", "--max-components", 4)
     exact = run_json(*options)
-    monkeypatch.setattr(streamed, "source_gram", partial(source_gram, limit=10))
+    monkeypatch.setattr(sources, "open_source", partial(sources.open_source, limit=10))
+    monkeypatch.setattr("plsdof.analysis.data.FORMED", 10)
     found = run_json(*options, "--model", model)
     for one, other in zip(found["path"][1:], exact["path"][1:], strict=True):
         assert 0 < one["dof_std_error"] < 0.02 * one["dof"]
@@ -331,7 +332,7 @@ def test_estimated_degrees_of_freedom_come_with_their_standard_error(tmp_path, m
     assert "DoF" in shown.stdout
     assert "+- se" in shown.stdout
     assert "(standard error" in " ".join(shown.stdout.split())
-    _assert_predicts_without_intervals(model, frame, tmp_path / "new.csv", found)
+    _assert_predicts(model, frame, tmp_path / "new.csv", found)
 
 
 def test_intervals_that_need_as_much_memory_as_the_table_are_left_out(tmp_path, monkeypatch):
@@ -342,18 +343,18 @@ def test_intervals_that_need_as_much_memory_as_the_table_are_left_out(tmp_path, 
     found = run_json("fit", file, "-r", "y", "--streamed", "--model", model, "--components", 2)
     assert "intervals-memory" in [one["kind"] for one in found["remarks"]]
     assert found["sigma"]["lower"] < found["sigma"]["value"] < found["sigma"]["upper"]
-    _assert_predicts_without_intervals(model, frame, tmp_path / "new.csv", found)
+    _assert_predicts(model, frame, tmp_path / "new.csv", found)
 
 
-def _assert_predicts_without_intervals(model, frame, new, fitted):
+def _assert_predicts(model, frame, new, fitted):
     frame.to_csv(new, index=False)
     predicted = run_json("predict", model, new)
     coef = np.array([one["coef"] for one in fitted["coefficients"]])
     expected = fitted["intercept"]["value"] + frame.drop(columns="y").to_numpy() @ coef
     found = [one["prediction"] for one in predicted["predictions"]]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
-    assert set(predicted["predictions"][0]) == {"row", "observed", "prediction"}
-    assert any("kept without what they need" in note for note in predicted["notes"])
+    # Intervals of an observation need rows left out only.
+    assert {"row", "observed", "prediction", "lower", "upper"} <= set(predicted["predictions"][0])
 
 
 # what is streamed

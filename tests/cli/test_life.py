@@ -401,3 +401,52 @@ def test_doubtful_references_are_said(several, tmp_path, factor, kind):
     frame.to_csv(tmp_path / "wrong.csv", index=False)
     found = run_json("predict", several / "fat.json", tmp_path / "wrong.csv")
     assert sum(kind in note for note in found["notes"]) == 1
+
+
+# Update
+# ------
+
+
+def test_an_update_says_what_changed(folder, tmp_path):
+    new = tmp_path / "new.json"
+    page = tmp_path / "r.html"
+    arguments = ("fit", folder / "cal.csv", folder / "first.csv", "-r", "fat")
+    end = ("--parent", folder / "m.json", "--model", new, "--report", page)
+    found = run_json(*arguments, *end)
+    assert found["n"] == 120
+    parent, model = load_model(folder / "m.json"), load_model(new)
+    assert model.parent == parent.sha256
+    texts = [one for one in found["notes"] if "by the parent" in one or "Update of" in one]
+    assert len(texts) == 3
+    assert "80 rows of the first table, 40 new rows" in texts[0]
+    frame = pd.read_csv(folder / "first.csv")
+    error = frame["fat"].to_numpy() - parent.predict(frame.iloc[:, 2:].to_numpy())
+    assert f"{np.sqrt(np.mean(error**2)):.4g}" in texts[2]
+    assert "by the parent" in page.read_text(encoding="utf-8")
+    # The rows are those of both tables.
+    both = pd.concat([pd.read_csv(folder / "cal.csv"), frame])
+    fitted = PLSRegressor(scale=False).fit(both.iloc[:, 2:].to_numpy(), both["fat"])
+    X = frame.iloc[:, 2:].to_numpy()
+    assert np.allclose(model.predict(X), fitted.predict(X), rtol=1e-6)
+
+
+def test_a_changed_recipe_is_said(folder):
+    found = run_json(
+        *("fit", folder / "cal.csv", folder / "first.csv", "-r", "fat", "--scale"),
+        *("--parent", folder / "m.json"),
+    )
+    assert any("recipe changed" in one and "scal" in one for one in found["notes"])
+    other = run_json(
+        *("fit", folder / "cal.csv", "-r", "fat", "-f", "1100:1500"),
+        *("--parent", folder / "m.json"),
+    )
+    assert any("not compared" in one for one in other["notes"])
+
+
+def test_bad_updates_are_refused(folder, tmp_path):
+    cal, other = folder / "cal.csv", tmp_path / "other.csv"
+    other.write_text("sample,fat,1\na,1,2\nb,2,3\n")
+    refused("fit", cal, other, "-r", "fat")
+    refused("fit", cal, "-r", "1100", "--parent", folder / "m.json")
+    refused("fit", cal, "-r", "fat", "--parent", folder / "m.json", "--streamed")
+    refused("fit", cal, "-r", "fat", "--parent", folder / "none.json")

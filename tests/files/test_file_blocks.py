@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from _helpers.problems import make_problem
 
-from plsdof import pls_path, pls_path_from
+from plsdof import pls_path
 from plsdof._core.moments import Moments, block_moments
 from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtraError
@@ -385,7 +385,7 @@ def test_wide_parquet_gives_the_path_of_the_table(tmp_path):
     for number, part in enumerate(parts(columns, [5])):
         write_parquet(tmp_path / f"{number}.parquet", part, row_group_size=2)
     blocks = file_blocks(tmp_path, "y", columns=["x*"], memory=8 * 40 * 5)
-    path = pls_path_from(blocks, max_components=4)
+    path = pls_path(blocks, max_components=4)
     expected = pls_path(matrix(columns), columns["y"], 4)
     np.testing.assert_allclose(path.dof, expected.dof, rtol=1e-8)
     np.testing.assert_allclose(path.coef, expected.coef, rtol=1e-8, atol=1e-10)

@@ -1,14 +1,16 @@
 """Sparse, implicit, mapped, chunked and incremental data give what dense data in memory give."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from plsdof import pcr_path, pls_path, pls_path_from, ridge_path
+from plsdof import PLSRegressor, pcr_path, pls_path, ridge_path
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.large import ArrayBlocks, Moments, blocks, pcr_path_from, ridge_path_from, sources
-from plsdof.large.sources import read_gram
+from plsdof.large import ArrayBlocks, Moments, blocks, sources
+from plsdof.large.sources import open_source
 from plsdof.large.sparse import operator_gram
 
 SHAPES = {"tall": (400, 80), "wide": (80, 400)}
@@ -83,9 +85,7 @@ def test_standard_errors_of_coefficients_agree_too(source, data):
     exact = pls_path(*data, COMPONENTS, solver="svd")
     path = pls_path(source, data[1], COMPONENTS)
     for m in (1, 4):
-        np.testing.assert_allclose(
-            path.coef_std_error(m), exact.coef_std_error(m, noise="jacobian"), rtol=1e-7
-        )
+        np.testing.assert_allclose(path.coef_std_error(m), exact.coef_std_error(m), rtol=1e-6)
 
 
 def test_all_components_of_large_data(source, data):
@@ -112,10 +112,7 @@ def test_weights(source, data):
 
 
 def test_products_alone_give_estimates_within_four_standard_errors(source, data, monkeypatch):
-    def implicit(*arguments, **options):
-        return read_gram(*arguments, **{**options, "limit": 10})
-
-    monkeypatch.setattr(sources, "read_gram", implicit)
+    monkeypatch.setattr(sources, "open_source", partial(open_source, limit=10))
     monkeypatch.setattr(blocks, "FORMED", 10)
     exact = pls_path(*data, COMPONENTS, solver="svd")
     path = pls_path(source, data[1], COMPONENTS, rng=3)
@@ -143,7 +140,7 @@ def test_moments_collected_piece_by_piece_agree(data):
     other = Moments.empty()
     for rows in pieces[3:]:
         other.partial_fit(X[rows], y[rows])
-    path = pls_path_from(half.merge(other), COMPONENTS)
+    path = pls_path(half.merge(other), max_components=COMPONENTS)
     agree(path, pls_path(X, y, COMPONENTS, solver="svd"))
     with pytest.raises(NotAvailableError, match="rows of the data were not kept"):
         path.fitted  # noqa: B018
@@ -172,12 +169,14 @@ def test_a_singular_value_decomposition_is_refused(source, data):
 def test_scaling_comes_too_late_for_a_gram(data):
     X, y = data
     scaled = operator_gram(aslinearoperator(X), y)
-    for fit in (pls_path_from, pcr_path_from, ridge_path_from):
+    for fit in (pls_path, pcr_path, ridge_path):
         with pytest.raises(InvalidInputError, match=r"scale=False comes too late.* Moments.gram"):
             fit(scaled, scale=False)
     gram = operator_gram(aslinearoperator(X), y, scale=False)
     expected = pls_path(X, y, 3, scale=False).coef
-    np.testing.assert_allclose(pls_path_from(gram, 3, scale=False).coef, expected, atol=1e-8)
+    np.testing.assert_allclose(
+        pls_path(gram, max_components=3, scale=False).coef, expected, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("wrap", [scipy.sparse.csr_array, scipy.sparse.csc_array, aslinearoperator])
@@ -190,9 +189,33 @@ def test_a_path_of_products_takes_another_response(wrap, data):
     np.testing.assert_allclose(refitted.dof, exact.dof, rtol=1e-6)
 
 
-def test_other_sources_are_refused_with_a_hint():
-    with pytest.raises(InvalidInputError, match=r"without '_from'"):
-        pls_path_from(np.ones((3, 2)))
+def test_a_response_is_given_once():
+    X, y = np.ones((3, 2)), np.arange(3.0)
+    for table in (X, scipy.sparse.csr_array(X)):
+        with pytest.raises(InvalidInputError, match="y is missing"):
+            pls_path(table)
+    with pytest.raises(InvalidInputError, match="y was given, but a Moments has its own"):
+        pls_path(Moments.of(X, y), y)
+    with pytest.raises(InvalidInputError, match="sample_weight was given, but a ArrayBlocks"):
+        pls_path(ArrayBlocks(X, y), sample_weight=y)
+
+
+def test_what_has_no_rows_leaves_none_out(data):
+    X, y = data
+    for path in (
+        pls_path(Moments.of(X, y), max_components=4),
+        pls_path(aslinearoperator(X), y, 4),
+    ):
+        selection = path.select()
+        assert selection.criterion == "gcv"
+        assert selection.remark("no-rows") is not None
+        for options in ({"cv": 5}, {"groups": np.arange(len(y)) // 2}):
+            with pytest.raises(NotAvailableError, match="needs the rows"):
+                path.select(**options)
+        with pytest.raises(NotAvailableError, match="needs the rows"):
+            path.left_out()
+    with pytest.raises(NotAvailableError, match="needs the rows"):
+        PLSRegressor(cv=5).fit(Moments.of(X, y))
 
 
 def test_streamed_predictors_of_low_rank_do_not_cost_digits(tmp_path):
@@ -219,7 +242,7 @@ def few_spectra(p):
 def test_rows_that_come_in_blocks_may_be_fewer_than_columns(p, memory):
     X, y = few_spectra(p)
     exact = pls_path(X, y, 4, scale=False, solver="svd")
-    path = pls_path_from(ArrayBlocks(X, y, axis=0, memory=memory), 4, scale=False)
+    path = pls_path(ArrayBlocks(X, y, axis=0, memory=memory), max_components=4, scale=False)
     assert path.exact.spectrum.rank == exact.exact.spectrum.rank
     assert path.exact.spectrum.collinear == 0
     np.testing.assert_allclose(path.dof, exact.dof, rtol=1e-7)
@@ -231,7 +254,7 @@ def test_rows_that_come_in_blocks_may_be_fewer_than_columns(p, memory):
 def test_all_components_of_few_rows_in_blocks():
     X, y = few_spectra(40)
     exact = pls_path(X, y, solver="svd")
-    path = pls_path_from(ArrayBlocks(X, y, axis=0, memory=8 * 40 * 5))
+    path = pls_path(ArrayBlocks(X, y, axis=0, memory=8 * 40 * 5))
     assert len(path.dof) == len(exact.dof)
     np.testing.assert_allclose(path.dof, exact.dof, rtol=1e-6)
 
@@ -241,6 +264,6 @@ def test_columns_may_come_in_blocks_where_rows_are_more_than_columns():
     X = np.hstack([np.cos(k * t), np.sin(k * t)]) / np.tile(k, 2) ** 0.03
     y = np.random.default_rng(3).normal(size=48)
     exact = pls_path(X, y, 3, scale=False, solver="svd")
-    path = pls_path_from(ArrayBlocks(X, y, axis=1), 3, scale=False)
+    path = pls_path(ArrayBlocks(X, y, axis=1), max_components=3, scale=False)
     # Half of y is out of reach of the columns, which must not cost digits of what is not.
     np.testing.assert_allclose(path.coef, exact.coef, atol=1e-12 * np.abs(exact.coef).max())

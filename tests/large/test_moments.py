@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from plsdof import pcr_path, ridge_path
 from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
-from plsdof.large import Moments, pcr_path_from, ridge_path_from
+from plsdof.large import Moments
 from plsdof.large.blocks import ArrayBlocks
 from plsdof.large.sources import block_gram
 
@@ -279,9 +279,9 @@ def test_other_methods_take_moments_too(scale):
     X, y = make_problem(60, 5)
     moments = Moments.of(X[:20], y[:20]).merge(Moments.of(X[20:], y[20:]))
     pairs = [
-        (pcr_path_from(moments, 4, scale=scale), pcr_path(X, y, 4, scale=scale)),
-        (ridge_path_from(moments, scale=scale), ridge_path(X, y, scale=scale)),
-        (ridge_path_from(moments, [1.0], scale=scale), ridge_path(X, y, [1.0], scale=scale)),
+        (pcr_path(moments, max_components=4, scale=scale), pcr_path(X, y, 4, scale=scale)),
+        (ridge_path(moments, scale=scale), ridge_path(X, y, scale=scale)),
+        (ridge_path(moments, alphas=[1.0], scale=scale), ridge_path(X, y, [1.0], scale=scale)),
     ]
     for found, expected in pairs:
         np.testing.assert_allclose(found.dof, expected.dof, rtol=1e-10)
@@ -293,10 +293,10 @@ def test_other_methods_take_moments_too(scale):
 def test_other_methods_refuse_what_is_too_large_for_them():
     X, y = make_problem(60, 5)
     large = block_gram(ArrayBlocks(X, y), limit=3)
-    for fit in (pcr_path_from, ridge_path_from):
+    for fit in (pcr_path, ridge_path):
         with pytest.raises(NotAvailableError, match="too large"):
             fit(large)
     with pytest.raises(InvalidInputError, match="order must be"):
-        pcr_path_from(Moments.of(X, y), order="random")
-    with pytest.warns(match="9 components asked for, 5 supported"):
-        pcr_path_from(Moments.of(X, y), 9)
+        pcr_path(Moments.of(X, y), order="random")
+    with pytest.warns(match="9 components asked for, at most 5 supported"):
+        pcr_path(Moments.of(X, y), max_components=9)

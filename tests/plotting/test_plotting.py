@@ -23,7 +23,7 @@ from plsdof._core.criteria import CRITERIA
 from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
 from plsdof.inference.intervals import coefficient_inference
-from plsdof.large import ArrayBlocks, pls_path_from
+from plsdof.large import Moments
 from plsdof.plotting import (
     CoefficientDisplay,
     ComparisonDisplay,
@@ -345,7 +345,7 @@ def test_what_cannot_be_drawn_is_named(ozone):
 
 def test_overview_without_rows_shows_a_criterion_and_no_rows(ozone):
     X, y = (np.asarray(one) for one in ozone)
-    path = pls_path_from(ArrayBlocks(X, y, axis=1), 4)
+    path = pls_path(Moments.of(X, y), max_components=4)
     axes = overview_figure(path[2]).axes
     known = pls_path(X, y, 4)
     assert len(axes) == 3

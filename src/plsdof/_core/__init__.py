@@ -22,6 +22,6 @@ recipe       how a path was fitted, as data
 fit          from data to a path: PLS, PCR, ridge
 ===========  =====================================================================
 
-`folds`, `other_data` (who reads data that are not one array), `threads`, `parallel` (many tasks at
+`folds`, `plugins` (who reads data that are not one array), `threads`, `parallel` (many tasks at
 once, progress bars), `warnings` and `display` (how results show themselves) serve these.
 """

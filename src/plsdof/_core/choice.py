@@ -81,6 +81,14 @@ class Remark:
         return self.text
 
 
+# Where rows cannot be left out.
+NO_ROWS = Remark(
+    kind="no-rows",
+    text="GCV chose it, because the data have no rows that could be left out: they are moments, a "
+    "Gram matrix or a LinearOperator.",
+)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Selection:
     """A chosen model and the scores behind the choice.

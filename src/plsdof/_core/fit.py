@@ -1,19 +1,38 @@
 """From data to a path: PLS, PCR and ridge regression."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
 from plsdof._core.exact import Exact
 from plsdof._core.filters import pcr_filter, pls_filter, ridge_filter, supervised_pcr_filter
-from plsdof._core.inputs import Array, as_choice, as_count, as_positive, read_only, require_flag
-from plsdof._core.other_data import room_for
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_count,
+    as_generator,
+    as_positive,
+    read_only,
+    require_flag,
+)
+from plsdof._core.parallel import progress_bar
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath, end_in_words
+from plsdof._core.plugins import Source, opened
 from plsdof._core.recipe import Method, Recipe
-from plsdof._core.routes import MakeFilter, first_accurate, krylov_routes, whole_routes
-from plsdof._core.spectrum import SOLVERS, Solver
+from plsdof._core.routes import (
+    MakeFilter,
+    first_accurate,
+    gram_route,
+    is_accurate,
+    krylov_routes,
+    whole_gram_route,
+    whole_routes,
+)
+from plsdof._core.spectrum import SOLVERS, Gram, Reached, Solver
 from plsdof._core.standardize import (
     Observations,
+    Standardized,
     as_observations,
     constant_columns,
     require_response_squares,
@@ -22,7 +41,12 @@ from plsdof._core.standardize import (
 )
 from plsdof._core.threads import threads_for
 from plsdof._core.warnings import is_quiet, quietly, warn_caller
-from plsdof.errors import RankExhaustedError, RankExhaustedWarning
+from plsdof.errors import (
+    InvalidInputError,
+    NotAvailableError,
+    RankExhaustedError,
+    RankExhaustedWarning,
+)
 
 PathType = TypeVar("PathType", bound=Path)
 Order = Literal["variance", "correlation"]
@@ -30,7 +54,7 @@ Order = Literal["variance", "correlation"]
 
 def pls_path(
     X: Any,
-    y: Any,
+    y: Any = None,
     max_components: int | None = None,
     *,
     scale: bool = True,
@@ -53,10 +77,11 @@ def pls_path(
     ----------
     X : (n, p) array or data frame
         Predictors, one row per observation. Also a scipy sparse matrix or LinearOperator, a
-        np.memmap or zarr array, a dask array or data frame: these are never put into one dense
-        array (see the notes).
+        np.memmap or zarr array, a dask array or data frame, blocks of rows or columns as
+        `file_blocks` makes them, or `large.Moments`: these are never put into one dense array (see
+        the notes).
     y : (n,) array
-        Response.
+        Response; blocks and moments have it already.
     max_components : int, optional
         Largest model wanted; by default all that the data support. A small number is much
         faster, because no singular vectors are needed.
@@ -107,25 +132,20 @@ def pls_path(
     >>> path.select("bic").n_components
     2
     """
-    options = {
-        "max_components": optional_count(max_components),
-        "scale": scale,
-        "solver": as_choice(solver, "solver", SOLVERS),
-    }
-    if (room := room_for(X)) is not None:
-        gram = room.read_gram(
-            X, y, scale=scale, sample_weight=sample_weight, solver=solver, progress=progress
-        )
-        return room.pls_path_from(
-            gram,
-            max_components,
-            strict=strict,
-            tolerance=tolerance,
-            rng=rng,
+    recipe = METHODS["pls"].recipe(
+        max_components=optional_count(max_components),
+        scale=scale,
+        solver=as_choice(solver, "solver", SOLVERS),
+    )
+    if (source := opened(X, y, sample_weight, progress=progress)) is not None:
+        sampling = _Sampling(
+            tolerance=float(as_positive(tolerance, "tolerance")[0]),
+            seed=int(as_generator(rng).integers(2**63)),
             progress=progress,
         )
+        return _elsewhere(PLSPath, recipe, source, partial(_count_gram, sampling=sampling), strict)
     given = checked(X, y, sample_weight, scale)
-    return finished(PLSPath, METHODS["pls"].recipe(**options), given, _count_pls, strict)
+    return finished(PLSPath, recipe, given, _count_pls, strict)
 
 
 def _count_pls(given: Observations, recipe: Recipe) -> Exact:
@@ -139,7 +159,7 @@ def _count_pls(given: Observations, recipe: Recipe) -> Exact:
 
 def pcr_path(
     X: Any,
-    y: Any,
+    y: Any = None,
     max_components: int | None = None,
     *,
     order: Order = "variance",
@@ -170,19 +190,20 @@ def pcr_path(
     >>> path.dof
     array([1., 2., 3.])
     """
-    options = {
-        "max_components": optional_count(max_components),
-        "order": order,
-        "among": None if among is None else as_count(among, "among", minimum=1),
-        "scale": scale,
-        "solver": as_choice(solver, "solver", SOLVERS),
-    }
     pcr_method(order, max_components, among)
-    if (room := room_for(X)) is not None:
-        gram = room.read_gram(X, y, scale=scale, sample_weight=sample_weight, solver=solver)
-        return room.pcr_path_from(gram, max_components, order=order, among=among, strict=strict)
+    recipe = METHODS["pcr"].recipe(
+        max_components=optional_count(max_components),
+        order=order,
+        among=None if among is None else as_count(among, "among", minimum=1),
+        scale=scale,
+        solver=as_choice(solver, "solver", SOLVERS),
+    )
+    if (source := opened(X, y, sample_weight)) is not None:
+        method = pcr_method(order, max_components, among)
+        count = partial(_count_whole_gram, method=method)
+        return _elsewhere(PCRPath, recipe, source, count, strict)
     given = checked(X, y, sample_weight, scale)
-    return finished(PCRPath, METHODS["pcr"].recipe(**options), given, _count_pcr, strict)
+    return finished(PCRPath, recipe, given, _count_pcr, strict)
 
 
 def _count_pcr(given: Observations, recipe: Recipe) -> Exact:
@@ -193,7 +214,7 @@ def _count_pcr(given: Observations, recipe: Recipe) -> Exact:
 
 def ridge_path(
     X: Any,
-    y: Any,
+    y: Any = None,
     alphas: Any = None,
     *,
     scale: bool = True,
@@ -221,12 +242,14 @@ def ridge_path(
     >>> path.dof.round(6)
     array([1.5, 2. ])
     """
-    options = {"scale": scale, "solver": as_choice(solver, "solver", SOLVERS)}
-    if (room := room_for(X)) is not None:
-        gram = room.read_gram(X, y, scale=scale, sample_weight=sample_weight, solver=solver)
-        return room.ridge_path_from(gram, alphas)
+    recipe = METHODS["ridge"].recipe(
+        alphas=alphas, scale=scale, solver=as_choice(solver, "solver", SOLVERS)
+    )
+    if (source := opened(X, y, sample_weight)) is not None:
+        method = partial(ridge_filter, alphas=recipe.options["alphas"])
+        count = partial(_count_whole_gram, method=method)
+        return _elsewhere(RidgePath, recipe, source, count, strict)
     given = checked(X, y, sample_weight, scale)
-    recipe = METHODS["ridge"].recipe(alphas=alphas, **options)
     return finished(RidgePath, recipe, given, _count_ridge, strict)
 
 
@@ -243,6 +266,113 @@ def _count_whole(
         return first_accurate(whole_routes(data, method, recipe.options["solver"]), size)
 
 
+# Data that are not one array in memory
+# -------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sampling:
+    """How traces are estimated where there are too many eigenvalues to compute."""
+
+    tolerance: float
+    seed: int
+    progress: bool
+
+
+def _elsewhere(
+    kind: type[PathType],
+    recipe: Recipe,
+    source: Source,
+    count: Callable[..., Exact],
+    strict: bool,
+) -> PathType:
+    """Read data that are not one array, and return their path."""
+    scale = recipe.options["scale"]
+    require_flag(scale)
+    if recipe.options["solver"] == "svd":
+        raise NotAvailableError(
+            "solver='svd' needs X as one dense array in memory; use solver='auto' for sparse and "
+            "large data, or pass np.asarray(X)."
+        )
+    gram, given = source.read(scale)
+    if gram.matrix is None and kind is not PLSPath:
+        count(given, recipe, gram=gram)  # says that it is too large
+    if gram.matrix is None and recipe.options["max_components"] is None:
+        n, p = gram.units.n_rows, len(gram.units.x_mean)
+        raise InvalidInputError(
+            f"X has {n} rows and {p} columns, too many for all components; say how many are wanted "
+            "at most, for example max_components=10."
+        )
+    return finished(kind, recipe, given, partial(count, gram=gram), strict, gram.max_rank)
+
+
+def _count_gram(
+    given: Observations | None,  # noqa: ARG001
+    recipe: Recipe,
+    *,
+    gram: Gram,
+    sampling: _Sampling,
+) -> Exact:
+    size = recipe.options["max_components"]
+    method, trace = partial(pls_filter, max_components=size), None
+    with progress_bar("Random probes", wanted=sampling.progress and gram.matrix is None) as told:
+        if gram.matrix is None:
+            assert gram.count is not None
+            trace = partial(
+                gram.count,
+                n_components=size,
+                tolerance=sampling.tolerance,
+                seed=sampling.seed,
+                progress=told,
+            )
+        exact = gram_route(gram, method, size, trace)
+    return _refined(exact, gram, size, partial(whole_routes, method=method, solver="svd"))
+
+
+def _count_whole_gram(
+    given: Observations | None,  # noqa: ARG001
+    recipe: Recipe,
+    *,
+    gram: Gram,
+    method: MakeFilter,
+) -> Exact:
+    size = recipe.options.get("max_components")
+    routes = partial(whole_routes, method=method, solver="svd")
+    return _refined(whole_gram_route(gram, method), gram, size, routes)
+
+
+def _refined(
+    exact: Exact,
+    gram: Gram,
+    wanted: int | None,
+    routes: Callable[[Standardized], Iterator[Exact]],
+) -> Exact:
+    """Return what a Gram matrix gave if it is accurate, else the same from a factor.
+
+    ``routes`` go from standardised data to the closed form, of which the first accurate one is
+    taken. What cannot be had more accurately is returned as it is.
+    """
+    if gram.refine is None or is_accurate(exact, wanted):
+        return exact
+    data = gram.refine()
+    return exact if data is None else _with_rows(first_accurate(routes(data), wanted), gram)
+
+
+def _with_rows(exact: Exact, gram: Gram) -> Exact:
+    """Reach the rows of the data, in the place of those of their factor."""
+    rows = Reached(forward=gram.to_samples, backward=gram.to_features)
+    basis = exact.decomposition.feature_basis
+    return replace(
+        exact,
+        decomposition=replace(exact.decomposition, left=None, right=basis, X=rows),
+        full=None if exact.full is None else partial(_whole_with_rows, exact, gram),
+    )
+
+
+def _whole_with_rows(exact: Exact, gram: Gram) -> Exact:
+    return _with_rows(exact.complete(), gram)
+
+
 # What the methods have in common
 # -------------------------------
 
@@ -251,6 +381,8 @@ def checked(X: Any, y: Any, sample_weight: Any, scale: bool) -> Observations:
     """Check data, once, and say what is unusual about them."""
     require_flag(scale)
     ready = isinstance(X, Observations)  # whose owner sees to a copy
+    if y is None and not ready:
+        raise InvalidInputError("y is missing; give one response per row of X.")
     given = X if ready else as_observations(X, y, sample_weight)
     require_response_squares(given.y)
     warn_constant_columns(constant_columns(given.X), given.names)
@@ -262,8 +394,8 @@ def checked(X: Any, y: Any, sample_weight: Any, scale: bool) -> Observations:
 def finished(
     kind: type[PathType],
     recipe: Recipe,
-    given: Observations,
-    count: Callable[[Observations, Recipe], Exact],
+    given: Observations | None,
+    count: Callable[..., Exact],
     strict: bool,
     most: int | None = None,
     **further: Any,
@@ -274,14 +406,16 @@ def finished(
     columns and rows less one.
     """
     require_flag(strict, "strict")
-    asked = recipe.options.get("max_components")
-    most = min(len(given.y) - 1, given.X.shape[1]) if most is None else most
+    asked, size = recipe.options.get("max_components"), ""
+    if given is not None:
+        n, p = given.X.shape
+        most = min(n - 1, p) if most is None else most
+        size = f": X has {n} rows and {p} columns"
+    assert most is not None
     if asked is not None and asked > most and not strict:
         # This much is known without counting; a strict path counts, and has the true number.
         warn_caller(
-            f"{asked} components asked for, at most {most} supported: X has {len(given.y)} rows "
-            f"and {given.X.shape[1]} columns.",
-            RankExhaustedWarning,
+            f"{asked} components asked for, at most {most} supported{size}.", RankExhaustedWarning
         )
         asked = None
     path = kind(
@@ -297,18 +431,6 @@ def finished(
             _ = path.exact
         report_end(path.message, len(path) - 1, asked, strict)
     return path
-
-
-def counted(kind: type[PathType], recipe: Recipe, exact: Exact, strict: bool) -> PathType:
-    """Return a path of what is known in closed form only: its rows are not kept."""
-    require_flag(strict, "strict")
-    asked = recipe.options.get("max_components")
-    report_end(exact.filter.message, len(exact.dof) - 1, asked, strict)
-    return kind(recipe=recipe, _make=partial(_itself, exact))
-
-
-def _itself(exact: Exact) -> Exact:
-    return exact
 
 
 def report_end(message: str, size: int, asked: int | None, strict: bool) -> None:

@@ -423,6 +423,17 @@ class HeldOut:
     certain: bool
 
 
+@dataclass(frozen=True, eq=False)
+class Way:
+    """How to make the operator of a split, and whether it works in the space of the features."""
+
+    make: Callable[[Split], Operator]
+    features: bool = False
+
+    def __call__(self, split: Split) -> Operator:
+        return self.make(split)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem:
     """Partial Least Squares as the recursion needs it.
@@ -447,19 +458,22 @@ class Problem:
     size: float = 0.0
     between: Callable[[Array], Array] | None = None
 
-    def operators(self, split: Split, n_components: int) -> list["partial[Operator]"]:
+    def operators(self, split: Split, n_components: int) -> list["Way"]:
         """Return ways to make the products of a split, the fastest one first, then safer ones."""
         X, y, weights = self.given.X, self.given.y, self.given.weights
+        if not self.given.in_memory:
+            ways: list[Way] = X.operators(self.given, split, n_components, self.scale)
+            return ways
         if self.kernel is not None:
-            return [partial(_gram, self.kernel, y, weights, self.size)]
-        safe = partial(_rows, X, y, weights, self.scale, self.between)
+            return [Way(partial(_gram, self.kernel, y, weights, self.size))]
+        safe = Way(partial(_rows, X, y, weights, self.scale, self.between))
         if self.between is not None:
             return [safe]
         fast = _cheapest(X.shape, split, n_components, self.scale)
         if fast == "moments":
-            return [partial(_moments, X, y, weights, self.scale), safe]
+            return [Way(partial(_moments, X, y, weights, self.scale), features=True), safe]
         if fast == "gram":
-            return [partial(_gram_of_rows, X, y, weights), safe]
+            return [Way(partial(_gram_of_rows, X, y, weights)), safe]
         return [safe]
 
 
@@ -637,14 +651,14 @@ def _mean_squares(given: Observations, split: Split, residuals: Array) -> Array:
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def _attempt(
     problem: Problem,
-    make: "partial[Operator]",
+    make: Way,
     split: Split,
     n_components: int,
     patience: int | None,
     keep: bool,
 ) -> Run | None:
     """Run the recursion on all folds, in parts if memory asks for it; None out of range."""
-    (n, p), features = problem.given.X.shape, make.func is _moments
+    (n, p), features = problem.given.X.shape, make.features
     by_matrix = features and not split.is_single
 
     def folds_in(numbers: int, components: int) -> int:
@@ -674,9 +688,7 @@ def _attempt(
         limit = min(2 * limit, n_components)
 
 
-def _in_parts(
-    make: "partial[Operator]", split: Split, size: int, n_components: int, keep: bool
-) -> Run | None:
+def _in_parts(make: Way, split: Split, size: int, n_components: int, keep: bool) -> Run | None:
     """Run the recursion on so many folds at once; None out of range."""
     parts = [split]
     if split.count > size:

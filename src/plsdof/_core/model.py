@@ -203,7 +203,7 @@ class Model:
         known = self.left_out_or_none
         if known is not None and self.index < len(known.residuals):
             return known
-        given = self.path.require_rows()
+        given = self.path.require_given()
         if known is not None:
             return self.path.store.left_out(known.fold, known.groups, through=self.index)
         return self.path.store.left_out(usual_folds(len(given.y)), None, through=self.index)

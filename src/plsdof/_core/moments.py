@@ -190,6 +190,12 @@ class Moments:
             names=self.names,
         )
 
+    def lowered(self, level: float) -> "Moments":
+        """Return the moments with a constant taken off the response; no extrema."""
+        mean, rest = self.mean.copy(), self.rest.copy()
+        mean[-1], rest[-1] = (mean[-1] - level) + rest[-1], 0.0
+        return replace(self, mean=mean, rest=rest, lowest=_nothing(), highest=_nothing())
+
     def gram(self, scale: bool = True) -> Gram:
         """Return X'X, X'y and |y|^2 of the standardised data, as `standardize` would make them.
 

@@ -291,7 +291,7 @@ class Path:
 
     def folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
         """Return the fold of every row, and the number of groups if there are any."""
-        return folds_of(self.require_rows(), cv, groups)
+        return folds_of(self.require_given(), cv, groups)
 
     @cached_property
     def store(self) -> Store:
@@ -312,8 +312,8 @@ class Path:
         asked = self.recipe.options.get("max_components")
         if self.is_counted:
             return len(self) - 1
-        X = self.require_rows().X
-        return min(len(X) - 1, X.shape[1]) if asked is None else int(asked)
+        n, p = self.require_given().X.shape
+        return int(min(n - 1, p)) if asked is None else int(asked)
 
     def fit_rows(self, rows: Integers, level: float = 0.0) -> "Path":
         """Fit the same method to some of the training rows, to y less a level."""
@@ -340,13 +340,16 @@ class Path:
         through : int, optional
             The last model that is needed.
         """
-        rows = self.new_rows(X_new)
+        rows: Any = self.new_rows(X_new)
         run = None if self.is_dual else self.store.run(self._size_of(through))
         if run is None:
             return self._counted_at(rows)
-        (x_mean, y_mean), n = run.centre, self.require_rows().n
+        (x_mean, y_mean), n = run.centre, self.require_given().n
         R = run.rotations(len(run.loadings))
-        T = (rows - x_mean) @ R.T
+        if isinstance(rows, np.ndarray):
+            T = (rows - x_mean) @ R.T
+        else:  # sparse
+            T = np.asarray(rows @ R.T) - R @ x_mean
         values, leverage = np.empty((2, len(R) + 1, len(T)))
         values[0], leverage[0] = y_mean, 1.0 / n
         np.multiply(run.loadings[:, -1:], T.T, out=values[1:])
@@ -363,8 +366,13 @@ class Path:
     def _counted_at(self, rows: Any) -> Predicted:
         """Return the same from the closed form."""
         exact = self.exact
-        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        sizes = row_norms((dense - exact.units.x_mean) / exact.units.x_scale)
+        mean, scale = exact.units.x_mean, exact.units.x_scale
+        if isinstance(rows, np.ndarray):
+            sizes = row_norms((rows - mean) / scale)
+        else:  # |x - m|^2 of sparse rows without filling them
+            share = np.reciprocal(scale**2)
+            squares = np.asarray(rows.power(2) @ share) - 2.0 * np.asarray(rows @ (mean * share))
+            sizes = np.sqrt(np.maximum(squares + mean**2 @ share, 0.0))
         unit = exact.coef_error * row_norms(exact.standardized_coef)
         unit[~(row_norms(exact.standardized_coef) > 0)] = 0.0
         return Predicted(
@@ -386,16 +394,32 @@ class Path:
         """Whether `coef` has one entry per training row instead of one per feature."""
         return False
 
-    def require_rows(self) -> Observations:
+    def require_given(self) -> Observations:
+        """Return the rows behind the path, in memory or not."""
         if self.given is None:
             raise NotAvailableError(
-                "This needs the rows of the data, and a path made from moments, blocks, sparse "
-                "data or a file read piece by piece does not keep them. Fit arrays in memory."
+                "This needs the rows of the data, and moments, a Gram matrix or a LinearOperator "
+                "do not have them. Fit the table itself: an array, a sparse matrix, blocks."
             )
         return self.given
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows behind the path are in memory."""
+        return self.given is not None and self.given.in_memory
+
+    def require_rows(self) -> Observations:
+        """Return the rows behind the path, in memory."""
+        given = self.require_given()
+        if not given.in_memory:
+            raise NotAvailableError(
+                "This needs all rows in memory, and a path made from blocks, sparse data or a file "
+                "read piece by piece does not keep them there. Fit arrays in memory."
+            )
+        return given
+
     def response(self) -> Array:
-        return self.require_rows().y
+        return self.require_given().y
 
     # Choice
     # ------
@@ -446,8 +470,12 @@ class Path:
         >>> path.select("bic", rule="first-minimum")
         Selection(n_components=2, criterion='bic', rule='first-minimum', score=23.8992)
         """
-        if criterion is None:
-            criterion = "gcv" if self.given is None else LEFT_OUT
+        if criterion is None and self.given is None:
+            if groups is not None or cv is not None or loss != "squared":
+                self.require_given()
+            found = self._select_by("gcv", dof, noise, rule)
+            return replace(found, _remarks=(choice.NO_ROWS, *found.remarks))
+        criterion = LEFT_OUT if criterion is None else criterion
         as_choice(criterion, "criterion", (LEFT_OUT, *criteria.CRITERIA))
         if criterion != LEFT_OUT:
             if groups is not None or cv is not None or loss != "squared":
@@ -708,15 +736,18 @@ class Path:
         return np.asarray(self.before.transform(rows))
 
     def after(
-        self, before: Preparation, rows: Array, names: tuple[str, ...] | None, recipe: Recipe
+        self, before: Preparation, rows: Any, names: tuple[str, ...] | None, recipe: Recipe
     ) -> Self:
         """Return this path, fitted to prepared rows, as one that takes and keeps rows as they come.
 
         Rows left out begin with rows that are not prepared yet: what learns from rows is fitted
         anew without those that are left out.
         """
-        prepared = self.require_rows()
-        raw = rows if prepared.kept is None else rows[prepared.kept]
+        prepared = self.require_given()
+        if prepared.in_memory:
+            raw = rows if prepared.kept is None else rows[prepared.kept]
+        else:
+            raw = rows.unprepared(prepared)
         kept = replace(prepared, X=raw, names=names, is_owned=False, checksum=None)
         kept.own()
         return replace(
@@ -740,11 +771,11 @@ class Path:
 
     def features(self) -> Array:
         """Return what `coef` multiplies, of the training rows. Shape (n_rows, p)."""
-        return self.prepared_rows().X
+        return np.asarray(self.prepared_rows().X)
 
     def prepared_rows(self) -> Observations:
         """Return the training rows as the method sees them."""
-        return self.require_rows() if self._prepared is None else self._prepared
+        return self.require_given() if self._prepared is None else self._prepared
 
     def linear(self, m: int) -> tuple[Array, float]:
         """Return coefficients and intercept of one model; count only if needed."""
@@ -813,7 +844,12 @@ def _refitted(path: Path, y: Array) -> Exact:
     """Fit another response on the same decomposition, or on a better one if it needs that."""
     exact, given, options = path.exact.refit(y), path.given, path.recipe.options
     rough = exact.decomposition.solver == "gram" and options.get("solver") == "auto"
-    if not rough or given is None or is_accurate(exact, options.get("max_components")):
+    if (
+        not rough
+        or given is None
+        or not given.in_memory
+        or is_accurate(exact, options.get("max_components"))
+    ):
         return exact
     better = path.recipe.but(solver="svd")
     return better.fit(given.X, y, given.weights).exact
@@ -886,7 +922,7 @@ class ComponentPath(Path):
         if run is None:
             R, mean, n = self._rotations(), self.exact.units.x_mean, self.exact.spectrum.n
         else:
-            R, mean, n = run.rotations(size), run.centre[0], self.require_rows().n
+            R, mean, n = run.rotations(size), run.centre[0], self.require_given().n
         # A score is in all models with at least as many components.
         size = min(size, len(R))
         shares = np.cumsum(weights[::-1])[::-1][1 : size + 1]

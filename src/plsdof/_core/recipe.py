@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from plsdof._core.inputs import as_matrix, as_response, feature_names
+from plsdof._core.plugins import opened
 from plsdof._core.standardize import Observations
 from plsdof.errors import InvalidInputError
 
@@ -34,6 +35,9 @@ class Preparation(Protocol):
 
     def transform(self, X: Any) -> Any:
         """Return rows prepared."""
+
+    def fit_blocks(self, blocks: Any) -> "Preparation":
+        """Learn from rows that come in blocks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +118,9 @@ class Recipe:
         if self.prepare is None:
             return self.method.path(X, y, sample_weight=sample_weight, **self.options)
         chain, names = self.prepare(), feature_names(X)
+        if (source := opened(X, y, sample_weight)) is not None:
+            path = self.method.path(source.prepared(chain), **self.options)
+            return path.after(chain, source, path.feature_names, recipe=self)
         if isinstance(X, Observations):
             rows, y, sample_weight = X.X, X.y, X.weights
         else:

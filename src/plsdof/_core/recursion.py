@@ -435,7 +435,8 @@ class Rows(_Samples):
 
     Parameters
     ----------
-    X, y : (n, p) and (n,) arrays
+    X : (n, p) array or Stored
+    y : (n,) array
     split : Split
     weights : (n,) array or None
         All positive.
@@ -453,7 +454,7 @@ class Rows(_Samples):
 
     def __init__(
         self,
-        X: Array,
+        X: Any,
         y: Array,
         split: Split,
         weights: Array | None = None,
@@ -463,9 +464,15 @@ class Rows(_Samples):
     ) -> None:
         super().__init__(y, split, weights)
         W, nf = self.weights, self.n[:, None]
-        self.shift = np.add.reduce(X) / len(X) if weights is None else weights @ X / weights.sum()
-        self.X = np.subtract(X, self.shift, order="C")
-        first, gross = self._sums(split, weights, scale)
+        self._stored = None if isinstance(X, np.ndarray) else X
+        if self._stored is None:
+            total = np.add.reduce(X) if weights is None else weights @ X
+            self.shift = total / self.n[-1]
+            self.X = np.subtract(X, self.shift, order="C")
+            first, gross = self._sums(split, weights, scale)
+        else:
+            self.shift = X.shift
+            first, gross = X.sums(W)
         self.mean = first / nf
         self.centre = self.shift + self.mean[-1], float(self.ybar[-1])
         self._between = between
@@ -476,18 +483,20 @@ class Rows(_Samples):
             size = gross[-1] if split.trains is None else gross
             low, constant = squares <= _CANCELLED * size, None
             if low.any():
-                constant = constant_columns(low, lambda k: X[:, k], W.__getitem__, squares)
+                take = X.columns if self._stored is not None else lambda k: X[:, k]
+                constant = constant_columns(low, take, W.__getitem__, squares)
             self._inverse = _inverse(squares, constant, nf)
             extent = np.vecdot(gross, self._inverse)
             self.in_range = _varies_in_range(squares, constant)
         else:
-            extent = np.full(len(W), float(np.vdot(self.X, self.X)))
+            size = float(np.sum(gross[-1]) if self._stored is not None else np.vdot(self.X, self.X))
+            extent = np.full(len(W), size)
             if weights is not None:
                 extent *= float(weights.max())
             self.in_range = _reach_in_range(extent[-1], self.total[-1])
         self._unit = 2.0 * _EPS**2 * extent
         self._reach = self._unit * self.total
-        self._C = np.empty((len(W), X.shape[1]))
+        self._C = np.empty((len(W) if self._stored is None else 0, X.shape[1]))
 
     def _sums(self, split: Split, weights: Array | None, squares: bool) -> tuple[Array, Array]:
         """Return sums, and sums of squares, of the training rows of all folds. (F + 1, p) each."""
@@ -522,6 +531,9 @@ class Rows(_Samples):
         return first, gross
 
     def forward(self, r: Array) -> Array:
+        if self._stored is not None:
+            self._C, scores = self._stored.through(r, self._inverse)
+            return np.asarray(scores - np.vecdot(self._C, self.mean)[:, None])
         C = np.matmul(r, self.X, out=self._C)
         if self._between is not None:
             root = 1.0 if self._inverse is None else np.sqrt(self._inverse)

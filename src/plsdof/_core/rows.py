@@ -82,6 +82,37 @@ class Rows(Protocol):
         """
 
 
+class Stored(Protocol):
+    """Predictors that are not one array in memory, as a path keeps them: sparse, or in blocks.
+
+    ``shape`` is (n_rows, p), without rows that have no weight. Products are those with X minus
+    ``shift`` (p,), which is near the means where these are large.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+
+    @property
+    def shift(self) -> Array:
+        """What is taken off the columns in products. Shape (p,)."""
+
+    def sums(self, weights: Array) -> tuple[Array, Array]:
+        """Return sums and sums of squares of columns, for weights (F, n). (F, p) each."""
+
+    def through(self, r: Array, inverse: Array | None) -> tuple[Array, Array]:
+        """Return C = r X, times ``inverse`` (F, p) if given, and C X'. (F, p) and (F, n)."""
+
+    def columns(self, which: npt.NDArray[np.intp]) -> Array:
+        """Return some columns as they were given. Shape (n, k)."""
+
+    def operators(self, given: Observations, split: Any, n_components: int, scale: bool) -> Any:
+        """Return ways to leave rows out, the fastest one first; see `left_out.Problem`."""
+
+    def refitted(self, recipe: Any, given: Observations, split: Any) -> Iterator[Any]:
+        """Fit the other rows of every fold; yield what the fits predict for its rows."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class InMemory:
     """Rows in memory, in blocks that fit the cache."""

@@ -205,6 +205,8 @@ class Gram:
     rounding : float
         Bound of the norm of what products with X do to it, where that is more than their own
         rounding: if they see the means of its columns.
+    count : callable or None
+        Estimates traces of a matrix that was not formed, see `krylov.compress_gram`.
     """
 
     side: str
@@ -218,6 +220,7 @@ class Gram:
     to_samples: Map | None = None
     refine: Callable[[], Standardized | None] | None = None
     rounding: float = 0.0
+    count: Callable[..., Any] | None = None
 
     def error(self, largest: float) -> float:
         """Return how far eigenvalues may be off, from the largest of them."""

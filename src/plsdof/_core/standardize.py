@@ -113,7 +113,7 @@ class Observations:
 
     Attributes
     ----------
-    X : (n_rows, p) array
+    X : (n_rows, p) array, or `rows.Stored`
     y : (n_rows,) array
     weights : (n_rows,) array or None
     n : float
@@ -127,7 +127,7 @@ class Observations:
         Sum of the entries of X, where X is too large to be copied.
     """
 
-    X: Array
+    X: Any
     y: Array
     weights: Array | None
     n: float
@@ -135,6 +135,11 @@ class Observations:
     kept: npt.NDArray[np.bool_] | None = None
     is_owned: bool = False
     checksum: float | None = None
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether X is one array in memory."""
+        return isinstance(self.X, np.ndarray)
 
     @property
     def n_given(self) -> int:
@@ -153,7 +158,7 @@ class Observations:
         To be called before anybody else gets hold of the data. It is a method of its own, because
         a copy that is made after a choice takes the place in memory that the choice has left.
         """
-        if self.is_owned or self.checksum is not None:
+        if self.is_owned or self.checksum is not None or not self.in_memory:
             return
         if self.X.nbytes > _COPIED:
             object.__setattr__(self, "checksum", float(np.nansum(self.X)))

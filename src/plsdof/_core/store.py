@@ -12,6 +12,7 @@ import numpy as np
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.left_out import ALL_DIGITS, MOST, PATIENCE, LeftOut, hold_out
 from plsdof._core.recursion import Integers, Run, Split
+from plsdof._core.standardize import Observations
 from plsdof._core.warnings import quietly
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Store:
     ) -> tuple[LeftOut, bool]:
         """Leave out folds; return also whether all models of the path are there."""
         path = self.path
-        given, problem, split = path.require_rows(), path.fold_problem(), Split.of(fold)
+        given, problem, split = path.require_given(), path.fold_problem(), Split.of(fold)
         given.require_unchanged()
         found = partial(
             LeftOut,
@@ -121,16 +122,20 @@ class Store:
             parameters=path.parameters,
             order=path.simplest_first(),
             rss=path.rss,
-            **self._refitted(split, given.y),
+            **self._refitted(split, given),
         )
         return made, True
 
-    def _refitted(self, split: Split, y: Array) -> dict[str, Any]:
+    def _refitted(self, split: Split, given: Observations) -> dict[str, Any]:
         """Fit every fold by itself; a fold with fewer models repeats its last one."""
-        K = len(self.path)
+        K, y = len(self.path), given.y
         residuals, leverage = np.empty((2, K, len(y)))
         rounding, exhausted = np.zeros(K), np.zeros((K, split.count), dtype=bool)
-        level = float(y[0])  # residuals of responses with a large offset would lose digits
+        path, parts = self.path, None
+        if not given.in_memory:
+            parts = given.X.refitted(path.same_models(), given, split)
+        # Residuals of responses with a large offset would lose digits.
+        level = float(y[0]) if given.in_memory else 0.0
         for f, test in enumerate(split.tests):
             train = np.setdiff1d(np.arange(len(y)), test)
             if len(train) == 1:  # nothing but a mean
@@ -138,7 +143,7 @@ class Store:
                 exhausted[1:, f] = True
                 continue
             with quietly():
-                part = self.path.predict_without(train, test, K - 1, level)
+                part = next(parts) if parts else path.predict_without(train, test, K - 1, level)
             last = np.minimum(np.arange(K), len(part.values) - 1)
             residuals[:, test] = y[test] - level - part.values[last]
             leverage[:, test] = part.leverage[last]

@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -30,18 +29,15 @@ from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_on
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
-from plsdof._core.rows import Rows as Blocks
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.analysis import remarks as words
 from plsdof.analysis.data import (
-    Data,
     Folds,
     Labels,
     Numbers,
     Problem,
     Rows,
-    StreamedProblem,
     TableProblem,
     TestSet,
 )
@@ -57,9 +53,6 @@ from plsdof.inference.intervals import (
     noise_interval,
 )
 from plsdof.inference.resampling import PermutationTest, permutation_test
-from plsdof.large import sources
-from plsdof.large.cross_validation import cross_validate_from
-from plsdof.selection.cross_validation import CrossValidation
 
 # Rows and columns from which on intervals of coefficients take longer than the fit.
 _LARGE = 1000
@@ -302,7 +295,7 @@ class Analysis(About):
     merit, inference, no_inference, sigma, unusual, test
         Of the model chosen, see `About`.
     request : Request
-    data : TableProblem or StreamedProblem
+    data : TableProblem
     model : Model
         The one chosen, or the average of models.
     selection : Selection
@@ -327,7 +320,7 @@ class Analysis(About):
     """
 
     request: Request
-    data: Data
+    data: TableProblem
     model: Model
     selection: Selection
     left_out: LeftOut | None
@@ -437,12 +430,10 @@ class Analysis(About):
     def drawn(self) -> Drawn:
         """The rows that pictures show."""
         data = self.data
-        if isinstance(data, TableProblem):
+        if data.places is None:
             X = np.asarray(data.X, dtype=np.float64)
             return Drawn(rows=data.rows, X=X, places=None, groups=data.groups)
-        rows, chain = data.sample, data.preprocessing
-        assert rows is not None
-        assert data.places is not None
+        rows, chain = data.rows, data.preprocessing
         X = np.asarray(rows.X if chain is None else rows.preprocessed(chain, fit=False))
         groups = None if data.groups is None else data.groups[data.places]
         return Drawn(rows=rows, X=X, places=data.places, groups=groups)
@@ -571,11 +562,11 @@ def analyse(
     return analysed(data.after(request.preprocess), request)
 
 
-def analysed(data: Data, request: Request) -> Analysis:
+def analysed(data: TableProblem, request: Request) -> Analysis:
     """Return the analysis of what was read and preprocessed already."""
     with quietly():  # what there is to say becomes a remark
         search = None
-        if request.select is not None and isinstance(data, TableProblem):
+        if request.select is not None:
             most = request.max_components or _SEARCHED_COMPONENTS
             request = replace(request, max_components=most)
             search = _searched(data, request)
@@ -647,14 +638,10 @@ def scales(request: Request, data: Problem) -> bool:
     return data.wavelengths is None if request.scale is None else request.scale
 
 
-def fitted(data: Data, request: Request) -> Path:
+def fitted(data: TableProblem, request: Request) -> Path:
     """Fit all models, however the table is read."""
     scale, sizes = scales(request, data), request.sizes(*data.shape)
-    if isinstance(data, TableProblem):
-        recipe = METHODS[request.method].recipe(scale=scale, **sizes)
-        path = recipe.fit(data.X, data.y, data.rows.weights)
-    else:
-        path = sources.PATHS_FROM[request.method](data.gram, scale=scale, **sizes)
+    path = data.fit(METHODS[request.method].recipe(scale=scale, **sizes))
     if request.components is not None and request.components >= len(path):
         raise InvalidInputError(
             f"components {request.components}: the table supports {len(path) - 1} at most. "
@@ -707,7 +694,7 @@ def _simplest_within(path: Path, left: LeftOut) -> tuple[Selection, Model]:
 
 
 def _described(
-    data: Data,
+    data: TableProblem,
     request: Request,
     model: Model,
     selection: Selection,
@@ -723,10 +710,12 @@ def _described(
     if request.permutations is not None:
         permutation = permutation_test(path, n_permutations=request.permutations)
     said = [
+        *(Remark(kind="doubt", text=text) for text in data.doubts),
         *(Remark(kind="data", text=text) for text in data.notes),
         *words.path_remarks(path, data.names, searched=search is not None),
         *([] if search is None else [Remark(kind="search", text=search.words)]),
         *selection.remarks,
+        *([words.said("too-many-rows")] if left is None and request.wants(LEFT_OUT) else []),
         *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
         *words.preprocessing_remarks(data, left_out=left is not None),
         *words.group_remarks(data, selection),
@@ -751,72 +740,22 @@ def _described(
 # -------------
 
 
-def left_out(data: Data, request: Request, path: Path) -> LeftOut | None:
+def left_out(data: TableProblem, request: Request, path: Path) -> LeftOut | None:
     """Leave rows out as asked for, with all that was learned from rows learned anew."""
-    chain, asked = data.preprocessing, request.cv is not None or data.groups is not None
-    if isinstance(data, StreamedProblem):
-        return _left_out_of_blocks(data, request, path) if asked else None
+    chain = data.preprocessing
     folds = None if request.cv is None else data.split(request.cv, request.seed)
     cv = None if folds is None else [(one.train, one.test) for one in folds]
     if chain is not None and chain.learns_from_rows:
         from plsdof.chemometrics.preprocessing import preprocessed
 
         again = preprocessed(chain.steps, path.same_models())
-        fit = again(np.asarray(data.rows.X), data.y, data.rows.weights)
-        return fit.left_out(cv, data.groups)
-    return path.left_out(cv, data.groups)
-
-
-def _left_out_of_blocks(data: StreamedProblem, request: Request, path: Path) -> LeftOut:
-    chain, cv = data.preprocessing, 10 if request.cv is None else request.cv
-    rows, prepare = data.changed, None
-    if chain is not None and chain.learns_from_rows:
-        rows, prepare = data.blocks, partial(_learned, steps=chain.steps)
-    sizes: dict[str, Any] = {"alphas": path.parameters}
-    if request.counts_components:
-        # A fold supports as many components as it has rows to fit.
-        largest = max(len(one.test) for one in data.split(cv))
-        sizes = {"max_components": max(1, min(len(path), data.shape[0] - largest) - 1)}
-    found = cross_validate_from(
-        rows,
-        request.method,
-        cv=data.n_folds(cv),
-        groups=data.groups,
-        scale=scales(request, data),
-        rng=request.seed,
-        prepare=prepare,
-        **sizes,
-    )
-    fold = np.zeros(len(data.y), dtype=np.intp)
-    for number, one in enumerate(found.folds):
-        fold[one.test] = number
-    residuals, order = data.y - _predictions(found), path.simplest_first()
-    size = min(len(residuals), len(path))
-    return LeftOut(
-        parameters=path.parameters[:size],
-        parameter_name=path.parameter_name,
-        order=order[order < size],
-        residuals=read_only(residuals[:size]),
-        rss=path.rss[:size],
-        fold=fold,
-        y=data.y,
-        groups=None if data.groups is None else len(set(data.groups.tolist())),
-        leverage=read_only(np.zeros_like(residuals[:size])),
-        exhausted=np.zeros((size, 1), dtype=bool),
-        rounding=read_only(np.zeros(size)),
-    )
-
-
-def _predictions(found: CrossValidation) -> Array:
-    assert found.predictions is not None
-    return np.asarray(found.predictions[0])
-
-
-def _learned(rows: Blocks, *, steps: str) -> Callable[[Array], Array]:
-    from plsdof.chemometrics.preprocessing import Preprocessor
-
-    change: Callable[[Array], Array] = Preprocessor(steps).fit_blocks(rows).transform
-    return change
+        path = data.fit(again, prepared=False)
+    try:
+        return path.left_out(cv, data.groups)
+    except NotAvailableError as error:  # more rows than predictions of them fit in memory
+        if cv is not None or data.groups is not None or request.wants(AVERAGE):
+            raise InvalidInputError(str(error)) from error
+        return None
 
 
 # What is added to the choice
@@ -824,7 +763,7 @@ def _learned(rows: Blocks, *, steps: str) -> Callable[[Array], Array]:
 
 
 def _about(
-    data: Data,
+    data: TableProblem,
     request: Request,
     model: Model,
     left: LeftOut | None,
@@ -849,10 +788,10 @@ def _about(
 
 
 def _inference(
-    data: Data, request: Request, model: Model, left: LeftOut | None
+    data: TableProblem, request: Request, model: Model, left: LeftOut | None
 ) -> tuple[CoefficientInference | None, Remark | None]:
     """Return intervals of the coefficients, or why there are none."""
-    if isinstance(data, StreamedProblem):
+    if data.is_streamed:
         if not data.has_intervals:
             return None, words.said("intervals-memory", p=data.shape[1])
         wanted = request.std_errors is not False
@@ -882,8 +821,8 @@ def has_scores(path: Path) -> bool:
     return type(path) is PLSPath and len(path) > 1 and path.exact.spectrum.n >= 3
 
 
-def _unusual(data: Data, model: Model, request: Request) -> OutlierTable | None:
-    if not has_scores(model.path) or isinstance(data, StreamedProblem):
+def _unusual(data: TableProblem, model: Model, request: Request) -> OutlierTable | None:
+    if not has_scores(model.path) or data.is_streamed:
         return None
     with contextlib.suppress(NotAvailableError):
         # The limits are those that new rows are judged by.
@@ -891,7 +830,7 @@ def _unusual(data: Data, model: Model, request: Request) -> OutlierTable | None:
     return None
 
 
-def _tested(data: Data, model: Model) -> TestSet | None:
+def _tested(data: TableProblem, model: Model) -> TestSet | None:
     if data.test is None:
         return None
     rows, chain = data.test, data.preprocessing
@@ -902,13 +841,13 @@ def _tested(data: Data, model: Model) -> TestSet | None:
 
 
 def _merit(
-    data: Data,
+    data: TableProblem,
     model: Model,
     left: LeftOut | None,
     test: TestSet | None,
     search: SearchCost | None,
 ) -> dict[str, FiguresOfMerit]:
-    if isinstance(data, StreamedProblem):
+    if data.is_streamed:
         found = {"calibration": figures_of_fit(model, data.y)}
     else:
         found = {"calibration": figures_of_merit(data.y, model.fitted)}

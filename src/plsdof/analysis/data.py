@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from plsdof._core.folds import Fold, make_folds
 from plsdof._core.inputs import Array, as_matrix, as_response, feature_names
-from plsdof._core.rows import Rows as Blocks
-from plsdof._core.spectrum import FORMED, Gram
+from plsdof._core.path import Path
+from plsdof._core.recipe import Recipe
+from plsdof._core.spectrum import FORMED
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import shortened, shortened_path, wavelengths
@@ -140,6 +141,8 @@ class Problem:
         Rows left out as asked for, by number and name.
     notes : tuple of str
         What the user should know about the choice of columns and rows.
+    doubts : tuple of str
+        What looks like a mistake in the table.
     test : Rows or None
         Rows that are kept apart to test the model on, as they were read.
     groups : (n,) array of str or None
@@ -160,6 +163,7 @@ class Problem:
     source: str
     described: str
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     dropped: int = 0
     excluded: tuple[str, ...] = ()
     test: Rows | None = None
@@ -199,9 +203,9 @@ class Problem:
             digest.update(self._numbers())
         return digest.hexdigest()
 
-    def _files(self) -> Sequence[Path]:
+    def _files(self) -> Sequence[File]:
         try:
-            file = Path(self.source)
+            file = File(self.source)
             return [file] if file.is_file() else files_in(file) if file.is_dir() else []
         except (OSError, ValueError):  # not the name of a file
             return []
@@ -229,14 +233,19 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TableProblem(Problem):
-    """A regression problem whose table is in memory.
+    """A regression problem: rows in memory, or read piece by piece.
 
     Attributes
     ----------
     rows : Rows
-        Those of the calibration, as they were read.
-    X : pandas.DataFrame or (n, p) array
-        Predictors as the model sees them: of ``rows``, after preprocessing.
+        Those of the calibration, as they were read; of a table that is read piece by piece a
+        random sample of them, for pictures.
+    X : pandas.DataFrame, (n, p) array or RowBlocks
+        Predictors as the model sees them: of all rows, after preprocessing.
+    y : (n,) array
+        Response of all rows.
+    places : (m,) array of int or None
+        Which rows the sample has; None if ``rows`` are all of them.
     measured : Measured or None
         The measurements that rows are means of.
 
@@ -251,6 +260,8 @@ class TableProblem(Problem):
 
     rows: Rows
     X: Any
+    y: Array
+    places: Numbers | None = None
     measured: Measured | None = None
 
     @classmethod
@@ -278,6 +289,7 @@ class TableProblem(Problem):
         return cls(
             rows=rows,
             X=rows.X,
+            y=rows.y,
             groups=_as_labels(groups, n, "groups"),
             grouped_by="" if groups is None else str(getattr(groups, "name", None) or "groups"),
             shape=(n, p),
@@ -288,9 +300,28 @@ class TableProblem(Problem):
         )
 
     @property
-    def y(self) -> Array:
-        """Response of the rows of the calibration."""
-        return self.rows.y
+    def is_streamed(self) -> bool:
+        """Whether the table is read piece by piece."""
+        return isinstance(self.X, RowBlocks)
+
+    @property
+    def unprepared(self) -> Any:
+        """All rows before preprocessing."""
+        if isinstance(self.X, RowBlocks):
+            return RowBlocks(self.X.blocks, self.X.keep)
+        return np.asarray(self.rows.X)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether what standard errors rest on, p x rank numbers, takes bounded memory."""
+        n, p = self.shape
+        return not self.is_streamed or (min(n, p) <= FORMED and p * min(n - 1, p) <= FORMED**2)
+
+    def fit(self, recipe: Recipe, *, prepared: bool = True) -> Path:
+        """Fit a recipe to all rows, after preprocessing or before."""
+        if self.is_streamed:
+            return recipe.fit(self.X if prepared else self.unprepared, None)
+        return recipe.fit(self.X if prepared else self.unprepared, self.y, self.rows.weights)
 
     def only(self, columns: Mask) -> "TableProblem":
         """Return the same problem with 0 in all other columns, which then have no coefficient."""
@@ -320,55 +351,3 @@ def _as_labels(labels: Sequence[Any] | None, n: int, what: str) -> Labels | None
             f"{what} has {len(found)} entries for {n} rows; give one for every row."
         )
     return found
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class StreamedProblem(Problem):
-    """A regression problem of which only sums were kept.
-
-    Attributes
-    ----------
-    gram : Gram
-        What its rows come down to, after preprocessing.
-    blocks : Blocks
-        The rows of the calibration, to be read again, as they are in the files.
-    y : (n,) array
-    sample : Rows or None
-        A random sample of the rows, as they were read, for pictures.
-    places : (m,) array of int or None
-        Which of the rows of the calibration these are.
-    """
-
-    gram: Gram
-    blocks: Blocks
-    y: Array
-    sample: Rows | None = None
-    places: Numbers | None = None
-
-    @property
-    def changed(self) -> Blocks:
-        """The rows of the calibration after preprocessing."""
-        return changed_rows(self.blocks, self.preprocessing)
-
-    @property
-    def is_read_again(self) -> bool:
-        """Whether a fit has to go through the files again."""
-        return self.gram.matrix is None or self.gram.side == "samples"
-
-    @property
-    def has_intervals(self) -> bool:
-        """Whether what standard errors rest on, p x rank numbers, takes bounded memory."""
-        n, p = self.shape
-        return self.gram.matrix is not None and p * min(n - 1, p) <= FORMED**2
-
-
-def changed_rows(rows: Blocks, chain: "Preprocessor | None") -> Blocks:
-    """Return rows that a fitted chain changes on the way."""
-    if chain is None or not isinstance(rows, RowBlocks):
-        return rows
-    changed = RowBlocks(rows.blocks, rows.keep, chain.transform)
-    changed.y = rows.y
-    return changed
-
-
-Data = TableProblem | StreamedProblem

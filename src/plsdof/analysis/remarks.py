@@ -181,6 +181,8 @@ _TEXTS = {
     "intervals-memory": "No intervals: for {p:,} coefficients they need as much memory as the "
     "table.",
     "no-std-errors": "No standard errors: they take longer than the fit of so large a table.",
+    "too-many-rows": "Chosen by GCV: predictions of so many rows left out do not fit in memory. "
+    "Say how many components are wanted at most, if fewer will do.",
     "sample": "The table was read piece by piece: rows in pictures and tables of rows are those of "
     "{shown:,} of {total:,} rows, drawn at random.",
 }

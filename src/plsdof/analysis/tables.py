@@ -150,7 +150,7 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
         "p": p,
         "rank": analysis.path.exact.spectrum.rank,
         "rows_dropped": data.dropped,
-        "streamed": not hasattr(data, "rows"),
+        "streamed": data.is_streamed,
         "wavelengths": data.wavelengths,
         "recipe": analysis.recipe | {"scale": analysis.scale},
         "path": records(model_columns(analysis)),

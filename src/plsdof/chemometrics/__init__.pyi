@@ -3,6 +3,7 @@ from .checks import control_chart as control_chart
 from .classes import ClassErrors as ClassErrors
 from .classes import LeftOutClasses as LeftOutClasses
 from .classes import class_errors as class_errors
+from .diagnostics import block_importance as block_importance
 from .diagnostics import explained_variance as explained_variance
 from .diagnostics import selectivity_ratio as selectivity_ratio
 from .diagnostics import vip as vip

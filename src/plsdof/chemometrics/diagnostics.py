@@ -8,6 +8,7 @@ only: `explained_variance` takes its paths, the importance of variables is not d
 With weights, n is their sum, as if every row were repeated that often.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from scipy.special import fdtri
 
 from plsdof._core.display import as_html, data_frame, one_line
-from plsdof._core.inputs import Array, as_level, read_only
+from plsdof._core.inputs import Array, as_count, as_level, read_only
 from plsdof._core.model import as_model, as_path
 from plsdof._core.path import PCRPath, PLSPath
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -286,6 +287,29 @@ def vip(model: Any) -> Array:
     squares = path.x_weights[:, :m] ** 2
     shares = squares / squares.sum(axis=0)
     return np.asarray(np.sqrt(len(shares) * (shares @ (explained / explained.sum()))))
+
+
+def block_importance(model: Any, sizes: Sequence[int]) -> Array:
+    """Return the importance of blocks of columns, of ``sizes`` columns each. Shape (B,).
+
+        sqrt( B / p sum_{k in block} VIP_k^2 )
+
+    The mean of the squares over the B blocks is 1, as for single variables (`vip`).
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> block_importance(path[1], [1, 1]).round(3)
+    array([1.184, 0.773])
+    """
+    squares, counts = vip(model) ** 2, [as_count(one, "sizes", minimum=1) for one in sizes]
+    if sum(counts) != len(squares):
+        raise InvalidInputError(
+            f"sizes must cover the {len(squares)} columns; got {counts}, which cover {sum(counts)}."
+        )
+    shares = np.add.reduceat(squares, np.cumsum([0, *counts])[:-1]) / len(squares)
+    return np.asarray(np.sqrt(len(counts) * shares))
 
 
 def selectivity_ratio(model: Any, *, level: float = 0.95) -> Diagnostic:

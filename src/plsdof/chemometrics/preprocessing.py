@@ -13,6 +13,7 @@ A chain is written as words with commas between them, each with its parameters a
 ``baseline[:lambda[:p]]``   each row minus its baseline by asymmetric least squares; 1e4:0.01
 ``center``                  columns minus their means
 ``autoscale``               columns minus their means, by their standard deviations (n - 1)
+``blocks:sizes``            blocks of columns by the roots of their total variances: ``700+12``
 ``adaptive``                the same, times the size of their coefficients in a ridge regression
 ``impute[:rank]``           missing values filled by a few components of X; the first step, if any
 ``none``                    nothing; to compare other chains with
@@ -21,9 +22,9 @@ A chain is written as words with commas between them, each with its parameters a
 None of these but ``adaptive`` looks at the response. Given the rows of X, the preprocessed X is
 fixed, so the Degrees of Freedom of a model that is fitted to it are exact, as for any other X.
 
-``msc``, ``center``, ``autoscale``, ``adaptive`` and ``impute`` learn something from the rows (a
-reference, means, deviations, components). Whatever leaves rows out has to fit them anew without
-those; a path made by `preprocessed` does that. The other steps treat each row by itself.
+``msc``, ``center``, ``autoscale``, ``blocks``, ``adaptive`` and ``impute`` learn something from the
+rows (a reference, means, deviations, components). Whatever leaves rows out has to fit them anew
+without those; a path made by `preprocessed` does that. The other steps treat each row by itself.
 """
 
 import contextlib
@@ -43,6 +44,7 @@ from plsdof._core.inputs import Array
 from plsdof._core.moments import Moments, block_moments
 from plsdof._core.recipe import Recipe
 from plsdof._core.rows import Rows
+from plsdof.chemometrics.columns import block_scales
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.large.blocks import RowBlocks
 
@@ -74,6 +76,12 @@ _POSITIVE = Kind(
 )
 _SHARE = Kind(
     words="a number between 0 and 1", pattern=".*", read=float, allows=lambda value: 0 < value < 1
+)
+_SIZES = Kind(
+    words="numbers of columns such as 700+12",
+    pattern=r"[0-9]{1,6}(\+[0-9]{1,6})*",
+    read=lambda text: tuple(map(int, text.split("+"))),
+    allows=bool,
 )
 _CENTER = Kind(words="mean or median", pattern="mean|median", read=str, allows=bool)
 
@@ -178,6 +186,12 @@ STEPS: Mapping[str, Step] = {
         transformer="plsdof.chemometrics.columns.UnitVariance",
         learned=("mean_", "scale_"),
         example="autoscale",
+    ),
+    "blocks": Step(
+        transformer="plsdof.chemometrics.columns.EqualBlocks",
+        parameters={"sizes": (_SIZES, None)},
+        learned=("mean_", "scale_"),
+        example="blocks:700+12 (numbers of columns)",
     ),
     "adaptive": Step(
         transformer="plsdof.chemometrics.columns.AdaptiveColumns",
@@ -472,6 +486,8 @@ def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Rows) -
     if name == "msc":
         _require_varying(mean, found.magnitude[:-1].max(), parameters)
     scale = np.sqrt(found.squares / (found.n - 1.0))
+    if name == "blocks":
+        scale, constant = block_scales(scale**2, parameters["sizes"]), np.zeros_like(constant)
     return {"reference_": mean, "mean_": mean, "scale_": np.where(constant, 1.0, scale)}
 
 

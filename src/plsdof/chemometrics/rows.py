@@ -326,7 +326,7 @@ def _is_cross_validated(path: PLSPath, limit: str | None, new: bool) -> bool:
 
 def has_left_out_limits(path: PLSPath) -> bool:
     """Whether limits can come from rows left out: data in memory, and enough of them."""
-    return path.given is not None and len(path.given.y) >= _FEWEST
+    return path.in_memory and len(path.response()) >= _FEWEST
 
 
 def hotelling_t2(

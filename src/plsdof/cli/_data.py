@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +18,7 @@ from plsdof.analysis.data import (
     Measured,
     Numbers,
     Rows,
-    StreamedProblem,
     TableProblem,
-    changed_rows,
     row_name,
 )
 from plsdof.cli._tables import (
@@ -62,7 +59,6 @@ from plsdof.files.columns import (
 from plsdof.files.tables import PARQUET, ZIP, Table, files_in, holds_spectra
 from plsdof.files.text import require_pandas
 from plsdof.large.blocks import RowBlocks, take_rows
-from plsdof.large.sources import source_gram
 
 # So many columns named by numbers make a spectrum, if others are fewer.
 _SPECTRUM = 10
@@ -198,7 +194,7 @@ class TestRows:
 
 
 def read_problems(
-    file: Path, part: Part, *, reading: JoinedReading, test: TestRows | None = None
+    file: Path | Sequence[Path], part: Part, *, reading: JoinedReading, test: TestRows | None = None
 ) -> list[TableProblem]:
     """Read a table and take the responses, one at a time, and the predictors out of it."""
     table = reading.with_response(file, part.response, part.label)
@@ -258,18 +254,19 @@ def _problem(
     chosen = _chosen_rows(table, part, test, complete, everything)
     rows, used = everything.take(chosen.fit), everything.take(chosen.fit | chosen.test)
     notes = [*table.notes, *about_columns, *chosen.notes, *about_holes]
-    notes += suspects(table, used, target, groups=part.groups)
+    doubts = list(suspects(table, used, target, groups=part.groups))
     tested, note = _test_table(test.test, target, names, reading, part, rows.classes)
     notes += note
     if chosen.test.any():
         source = f"{int(chosen.test.sum())} rows of {Path(table.source).name}"
         tested = replace(everything.take(chosen.test), source=source)
-    notes += seen_before(rows, tested)
+    doubts += seen_before(rows, tested)
     if not rows.classes and np.all(rows.y == rows.y[0]):
         raise InvalidInputError(_constant(target, rows.y[0]))
     return TableProblem(
         rows=rows,
         X=rows.X,
+        y=rows.y,
         test=tested,
         replicates=_replicates(table, [target, *names], part.label),
         shape=(len(rows.y), len(names)),
@@ -278,6 +275,7 @@ def _problem(
         source=table.source,
         described=table.described,
         notes=tuple(notes),
+        doubts=tuple(doubts),
         **chosen.facts,
     )
 
@@ -647,12 +645,12 @@ def refuse_streamed(file: Path, reading: JoinedReading, request: Request, *, sam
 
 def read_streamed(
     file: Path, part: Part, request: Request, *, test: TestRows, sample: bool, progress: bool
-) -> list[StreamedProblem]:
+) -> list[TableProblem]:
     """Read a file, or the files of a folder, in bounded memory, once for every response.
 
-    One pass, and one more each for what rows are to be chosen by (of a few columns), for missing
-    values, for steps that learn from rows, and for rows that are kept in memory: those to test on,
-    and a ``sample`` for pictures.
+    One pass for the response and what rows are chosen by, and one each for missing values, for
+    steps that learn from rows, and for rows that are kept in memory: those to test on, and a
+    ``sample`` for pictures.
     """
     asked = {"--missing": part.missing not in (None, "drop"), "--average-by": part.average_by}
     for option, is_wanted in asked.items():
@@ -682,7 +680,7 @@ def _streamed(
     test: TestRows,
     sample: bool,
     progress: bool,
-) -> StreamedProblem:
+) -> TableProblem:
     steps = request.preprocess
     blocks, notes = _opened(file, response, part)
     blocks.progress = progress
@@ -694,49 +692,44 @@ def _streamed(
     # Rows are chosen, and named, by a few columns of the table.
     texts = (*test.test_rows, *part.exclude_rows)
     named = [text.partition("=")[0] for text in texts if "=" in text]
-    chosen, labels = None, None
-    if texts or part.apart or part.drops or test.are_inside:
-        wanted = [find_column(name, blocks.known) for name in (*named, *part.apart)]
-        table = blocks.table(wanted, source=str(file))
-        chosen = _chosen_rows(table, part, test, lambda _: _complete_rows(blocks, table, part))
-        labels = None if part.label is None else row_labels(table, part.label)
-    rows = RowBlocks(blocks, None if chosen is None else chosen.fit)
-    # Preprocess and sum up; what is said on the way becomes a note.
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        chain = None
-        if steps != "none":  # it needs scikit-learn, which takes a second to import
-            from plsdof.chemometrics.preprocessing import Preprocessor
+    wanted = [find_column(name, blocks.known) for name in (*named, *part.apart)]
+    table = blocks.table(wanted, source=str(file))
+    chosen = _chosen_rows(table, part, test, lambda _: _complete_rows(blocks, table, part))
+    everything = table.numbers((blocks.target,))[:, 0]
+    y = everything[chosen.fit]
+    if len(y) < 2:
+        count = len(y) or "no"
+        raise InvalidInputError(f"there are {count} rows to fit; at least 2 are needed.")
+    if np.all(y == y[0]):
+        raise InvalidInputError(_constant(response, y[0]))
+    rows = RowBlocks(blocks, None if chosen.fit.all() else chosen.fit)
+    chain = None
+    if steps != "none":  # it needs scikit-learn, which takes a second to import
+        from plsdof.chemometrics.preprocessing import Preprocessor
 
-            chain = Preprocessor(steps).fit_blocks(rows)
-        changed = changed_rows(rows, chain)
-        scaled = wavelengths(blocks.names) is None if request.scale is None else request.scale
-        gram = source_gram(changed, scale=scaled)
-    if gram.total == 0:
-        raise InvalidInputError(_constant(response, gram.units.y_mean))
-    assert isinstance(changed, RowBlocks)
-    assert changed.y is not None
-    y = rows.y = changed.y
-    kept = _kept_rows(file, blocks, chosen, labels, sample)
+        chain = Preprocessor(steps).fit_blocks(rows)
+        rows = RowBlocks(blocks, rows.keep, chain.transform)
+    labels = None if part.label is None else row_labels(table, part.label)
+    drawn, kept = _kept_rows(file, blocks, chosen, everything, labels, sample)
     tested, note = _test_table(test.test, response, blocks.names, JoinedReading(), part)
     left_out = [shortened(name) for name in blocks.left_out]
     said = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
-    said += [*blocks.notes, *notes, *([] if chosen is None else chosen.notes)]
-    said += [*few_values(y, response), *([] if part.groups else same_sample(y, response)), *note]
-    return StreamedProblem(
-        gram=gram,
-        blocks=rows,
+    said += [*blocks.notes, *notes, *chosen.notes, *few_values(y, response)]
+    said += [*([] if part.groups else same_sample(y, response)), *note]
+    return TableProblem(
+        rows=drawn,
+        X=rows,
         y=y,
+        places=kept.pop("places"),
         test=kept.pop("test") or tested,
         preprocessing=chain,
-        shape=(gram.units.n_rows, len(gram.units.x_mean)),
+        shape=(len(y), blocks.n_columns),
         names=blocks.names,
         response=response,
         source=os.fspath(file),
         described=f"blocks of {plural(blocks.step, 'row')}",
-        notes=(*said, *dict.fromkeys(str(one.message) for one in caught)),
-        **kept,
-        **({} if chosen is None else chosen.facts),
+        notes=tuple(said),
+        **chosen.facts,
     )
 
 
@@ -752,41 +745,34 @@ def _complete_rows(blocks: FileBlocks, table: Table, part: Part) -> Mask:
 def _kept_rows(
     file: Path,
     blocks: FileBlocks,
-    chosen: _ChosenRows | None,
+    chosen: _ChosenRows,
+    y: Array,
     labels: Labels | None,
     sample: bool,
-) -> dict[str, Any]:
-    """Return the rows to test on and a sample of the others, by one pass; and its places."""
-    total = blocks.n_rows or 0
-    fitted = np.arange(total) if chosen is None else np.flatnonzero(chosen.fit)
-    tested = np.zeros(total, dtype=bool) if chosen is None else chosen.test
+) -> tuple[Rows, dict[str, Any]]:
+    """Return a sample of the fitted rows, by one pass; its places, and the rows to test on."""
+    fitted, tested = np.flatnonzero(chosen.fit), chosen.test
     count, p = int(tested.sum()), blocks.n_columns
-    if not count and not sample:
-        return {"test": None}
     if count * p > _MOST_NUMBERS:
         raise InvalidInputError(
             f"{count:,} rows to test on are kept in memory and take {8e-9 * count * p:.1f} GB; "
             "keep fewer apart, or put them into a file of their own for plsdof predict."
         )
     most = min(_SAMPLE, len(fitted)) if sample else 0
-    drawn = np.sort(np.random.default_rng(0).choice(len(fitted), most, replace=False))
+    places = np.sort(np.random.default_rng(0).choice(len(fitted), most, replace=False))
     wanted = tested.copy()
-    wanted[fitted[drawn]] = True
-    kept = RowBlocks(blocks, wanted)
-    X = take_rows(kept)
-    assert kept.y is not None
+    wanted[fitted[places]] = True
+    X = take_rows(RowBlocks(blocks, wanted)) if wanted.any() else np.empty((0, p))
     everything = Rows(
         X=require_pandas().DataFrame(X, columns=list(blocks.names), copy=False),
-        y=kept.y,
+        y=y[wanted],
         numbers=np.flatnonzero(wanted) + 1,
         labels=None if labels is None else labels[wanted],
         source=str(file),
     )
     test = replace(everything.take(tested[wanted]), source=f"{count} rows of {file.name}")
-    found: dict[str, Any] = {"test": test if count else None}
-    if sample:
-        found |= {"sample": everything.take(~tested[wanted]), "places": drawn}
-    return found
+    found = {"places": places, "test": test if count else None}
+    return everything.take(~tested[wanted]), found
 
 
 def _opened(file: Path, response: str, part: Part) -> tuple[FileBlocks, tuple[str, ...]]:

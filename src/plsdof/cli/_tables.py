@@ -27,7 +27,7 @@ from plsdof.files.columns import (
     suggestion,
     wavelengths,
 )
-from plsdof.files.tables import SUMMARY, Table, read_table
+from plsdof.files.tables import SUMMARY, Table, read_table, require_same_columns, stacked
 
 Mask = npt.NDArray[np.bool_]
 
@@ -74,6 +74,13 @@ class Reading:
         how = {one.name: getattr(self, one.name) for one in fields(Reading)}
         return read_table(str(file), **how)
 
+    def stacked(self, files: Sequence[Path]) -> Table:
+        """Read tables with the same columns as one."""
+        first, *others = parts = [self.table(one) for one in files]
+        for other in others:
+            require_same_columns(first.source, first.names, other.source, other.names)
+        return stacked(parts, " and ".join(map(str, files)))
+
 
 @dataclass(frozen=True, kw_only=True)
 class JoinedReading(Reading):
@@ -99,13 +106,15 @@ class JoinedReading(Reading):
         if self.by_row_order and self.response_file is None and self.response_sheet is None:
             raise InvalidInputError("--by-row-order needs --response-file or --response-sheet.")
 
-    def with_response(self, file: str | Path, responses: Sequence[str], label: str | None) -> Table:
+    def with_response(
+        self, file: str | Path | Sequence[Path], responses: Sequence[str], label: str | None
+    ) -> Table:
         """Read a table, with the responses from another file or sheet if asked for."""
-        table = self.table(file)
+        table = self.table(file) if isinstance(file, str | Path) else self.stacked(file)
         if self.response_file is None and self.response_sheet is None:
             return table
         other = read_table(
-            self.response_file or file,
+            self.response_file or (file if isinstance(file, str | Path) else file[0]),
             sheet=self.response_sheet,
             na=self.na,
             one_column=self.by_row_order,

@@ -9,16 +9,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from plsdof._core.choice import Remark
+from plsdof._core.display import plural
 from plsdof._core.inputs import as_choice
 from plsdof.analysis import Analysis, Request
 from plsdof.analysis.analysis import analysed
-from plsdof.analysis.data import Data, StreamedProblem
+from plsdof.analysis.data import TableProblem
 from plsdof.analysis.tables import all_tables, coefficient_columns, to_content
+from plsdof.chemometrics.merit import accepted, require_criteria
 from plsdof.cli import _show as show
 from plsdof.cli._data import (
     Part,
@@ -28,10 +31,10 @@ from plsdof.cli._data import (
     read_streamed,
     refuse_streamed,
 )
-from plsdof.cli._options import SHIPPED, File, Printing
+from plsdof.cli._options import LIMIT_CROSSED, SHIPPED, File, Printing
 from plsdof.cli._tables import JoinedReading
 from plsdof.errors import InvalidInputError
-from plsdof.files.frozen import FrozenModel
+from plsdof.files.models import FrozenModel, load_model
 from plsdof.files.writing import (
     TABLE_ENDINGS,
     atomic_write,
@@ -58,9 +61,12 @@ class Output(Printing):
     model: Path | None = None
     out: Path | None = None
     plain_csv: bool = False
+    parent: Path | None = None
+    accept: tuple[str, ...] = ()
 
     def check(self, file: Path) -> None:
         """Refuse output files that cannot be written, before a long computation."""
+        require_criteria(self.accept)
         seen = {file.resolve(): "the table"}
         for name, endings in ENDINGS.items():
             option, path = f"--{name}", getattr(self, name)
@@ -88,11 +94,22 @@ def fit(
     test: TestRows,
     output: Output,
     in_memory: bool | None = None,
+    more: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[TABLE]...", help="Tables with the same columns, for more rows."),
+    ] = None,
 ) -> list[Analysis]:
     """Fit a table, choose the number of components, and print the model."""
-    output.check(file)
+    files = (file, *(more or ()))
+    for one in files:
+        output.check(one)
+    parent = _parent(output.parent, part.response)
+    if len(files) > 1 or parent is not None:
+        if any(is_streamed(one, in_memory) for one in files):
+            raise InvalidInputError("Several tables, and --parent, are for tables in memory.")
+        in_memory = True
     request = replace(request, preprocess=part.steps(request.preprocess))
-    data: Sequence[Data]
+    data: Sequence[TableProblem]
     if is_streamed(file, in_memory):
         sample = output.report is not None or output.plot is not None
         refuse_streamed(file, reading, request, sample=sample)
@@ -100,15 +117,19 @@ def fit(
         data = read_streamed(file, part, request, test=test, sample=sample, progress=progress)
     else:
         with show.waiting("Reading the table", quiet=output.quiet):
-            found = read_problems(file, part, reading=reading, test=test)
+            found = read_problems(files if more else file, part, reading=reading, test=test)
             data = [one.after(request.preprocess) for one in found]
         if any(one.rows.classes for one in found):
             _fit_classes(data, request, output, part.label)
             return []
     # A pass over the files has a bar of its own.
-    passes = any(isinstance(one, StreamedProblem) and one.is_read_again for one in data)
+    passes = any(one.is_streamed for one in data)
     with show.waiting("Fitting", quiet=output.quiet or passes):
         analyses = [analysed(one, request) for one in data]
+        if parent is not None:
+            said = what_changed(analyses[0], parent, len(reading.table(file)))
+            analyses = [replace(analyses[0], remarks=(*analyses[0].remarks, *said))]
+    verdicts = [[accepted(one, made.merit) for one in output.accept] for made in analyses]
     with show.waiting("Writing", quiet=output.quiet):
         endings = file_endings([one.response for one in data])
         written = [
@@ -118,8 +139,8 @@ def fit(
         together = _write_together(analyses, output)
     if output.as_json:
         contents = [
-            to_content(made) | {"written": files}
-            for made, files in zip(analyses, written, strict=True)
+            to_content(made) | {"written": files, "accepted": [asdict(one) for one in judged]}
+            for made, files, judged in zip(analyses, written, verdicts, strict=True)
         ]
         contents[0]["written"] |= together
         show.print_json("fit", contents[0] if len(contents) == 1 else {"responses": contents})
@@ -128,8 +149,13 @@ def fit(
         for place, made in enumerate(analyses):
             screen.print(*(["\n"] if place else []), end="")
             show.show_fit(screen, made, verbose=output.verbose)
+            for one in verdicts[place]:
+                word = "Accepted" if one.passed else "Not accepted"
+                show.remark(screen, word, f"{one.criterion}: {show.number(one.value)} ({one.rows})")
             _show_written(written[place])
         _show_written(together)
+    if not all(one.passed for judged in verdicts for one in judged):
+        raise typer.Exit(LIMIT_CROSSED)
     return analyses
 
 
@@ -140,6 +166,10 @@ def _fit_classes(data: Sequence[Any], request: Request, output: Output, label: s
 
     if len(data) > 1:
         raise InvalidInputError("a response of text is fitted alone; give one --response.")
+    if output.accept:
+        raise InvalidInputError(
+            "--accept is for measured responses, not for classes; leave it out."
+        )
     with show.waiting("Fitting", quiet=output.quiet):
         made = classified(data[0], request)
         written = write_classes(made, output, label)
@@ -148,6 +178,53 @@ def _fit_classes(data: Sequence[Any], request: Request, output: Output, label: s
     elif not output.quiet:
         show_classes(show.console(), made)
         _show_written(written)
+
+
+# What an update changes
+# ----------------------
+
+
+def _parent(file: Path | None, responses: Sequence[str]) -> FrozenModel | None:
+    """Read the model that is updated; refuse one of another response."""
+    if file is None:
+        return None
+    found = load_model(file)
+    if [one.response for one in found.responses] != list(responses):
+        raise InvalidInputError(f"--parent {file} is a model of another response.")
+    return found
+
+
+def what_changed(analysis: Analysis, parent: FrozenModel, first: int) -> list[Remark]:
+    """Say what a fit to more rows changes; the ``first`` rows are those of the parent."""
+    data = analysis.data
+    assert isinstance(data, TableProblem)
+    old, y = data.rows.numbers <= first, data.rows.y
+    new, kept = int(np.count_nonzero(~old)), int(np.count_nonzero(old))
+    texts = [
+        f"Update of a model of {parent.created[:10]} (fitted to {parent.n:g} rows): {kept} rows of "
+        f"the first table, {plural(new, 'new row')}; {parent.in_words} before, "
+        f"{analysis.model.label} now."
+    ]
+    before = dict(parent.source.get("recipe", {}))
+    changed = [
+        f"{key} {before[key]} before, {value} now"
+        for key, value in analysis.recipe.items()
+        if before.get(key, value) != value and key not in ("made", "rows", "test rows")
+    ]
+    texts += [f"The recipe changed: {'; '.join(changed)}."] if changed else []
+    left_out = analysis.model.left_out_residuals
+    if set(parent.columns) <= set(data.rows.X.columns) and len(left_out) == len(y):
+        error = y - parent.predict(data.rows.X[list(parent.columns)])
+        for rows, name in ((old, "Rows of the first table"), (~old, "New rows")):
+            if rows.any():
+                by, now = (float(np.sqrt(np.mean(e[rows] ** 2))) for e in (error, left_out))
+                texts.append(
+                    f"{name}: root mean squared error {show.number(by)} by the parent, "
+                    f"{show.number(now)} left out of the new calibration."
+                )
+    else:
+        texts.append("Errors are not compared: the parent has other columns or rows.")
+    return [Remark(kind="update", text=text) for text in texts]
 
 
 # What is written
@@ -169,7 +246,7 @@ def _write(analysis: Analysis, output: Output, label: str | None, ending: str) -
         _write_plot(analysis, named := _named(output.plot, ending))
         written["plot"] = str(named)
     if output.model is not None:
-        _write_model(analysis, named := _named(output.model, ending), label)
+        _write_model(analysis, named := _named(output.model, ending), label, output.parent)
         written["model"] = str(named)
     return written
 
@@ -202,7 +279,8 @@ def _write_together(analyses: Sequence[Analysis], output: Output) -> dict[str, s
     if output.report is not None:
         from plsdof.report import write_report
 
-        write_report(analyses, output.report, command=shlex.join(["plsdof", *sys.argv[1:]]))
+        command = shlex.join(["plsdof", *sys.argv[1:]])
+        write_report(analyses, output.report, command=command, accept=output.accept)
         written["report"] = str(output.report)
     if output.out is not None:
         write_tables(_sheets(analyses, output.out), output.out, escape=not output.plain_csv)
@@ -239,26 +317,32 @@ def _write_plot(analysis: Analysis, file: Path) -> None:
         stream.write(image.getvalue())
 
 
-def _write_model(analysis: Analysis, file: Path, label: str | None) -> None:
+def _write_model(
+    analysis: Analysis, file: Path, label: str | None, parent: Path | None = None
+) -> None:
     from plsdof.files.models import frozen_model, save_model
 
     data = analysis.data
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
-    kept = data.has_intervals if isinstance(data, StreamedProblem) else True
     model = frozen_model(
         analysis.model,
         names=data.names,
         response=data.response,
         source=source | {"recipe": analysis.recipe},
         noise=analysis.noise_kind,
-        intervals=analysis.request.intervals or kept,
+        intervals=analysis.request.intervals or data.has_intervals,
         preprocessing=data.preprocessing,
     )
-    save_model(replace(model, source={**model.source, **_repeatability(data, model)}), file)
+    model = replace(
+        model,
+        source={**model.source, **_repeatability(data, model)},
+        parent="" if parent is None else load_model(parent).sha256,
+    )
+    save_model(model, file)
 
 
-def _repeatability(data: Data, model: FrozenModel) -> dict[str, Any]:
+def _repeatability(data: TableProblem, model: FrozenModel) -> dict[str, Any]:
     """Return how far predictions of replicates are apart, for a file; nothing without them."""
     measured = getattr(data, "measured", None)
     if measured is None:

@@ -15,17 +15,16 @@ from plsdof.chemometrics.checks import CalibrationCheck, Kind, check_calibration
 from plsdof.chemometrics.transfer import Method, TransferFit, fit_transfer, interpolation
 from plsdof.cli import _show as show
 from plsdof.cli import _tables as tables
-from plsdof.cli._options import File, Printing
+from plsdof.cli._options import LIMIT_CROSSED, File, Printing
 from plsdof.cli.predict import NewRows, check_output, new_rows
 from plsdof.errors import InvalidInputError
+from plsdof.files.classes import CLASSES
 from plsdof.files.columns import header_number, shortened
 from plsdof.files.models import FrozenModel, load_model, model_checksum, save_model
 from plsdof.files.tables import Table
 from plsdof.files.text import require_pandas
 from plsdof.files.writing import append_table
 
-# Exit code when a limit is crossed, so that a scheduler can ask.
-LIMIT_CROSSED = 3
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="File written by `plsdof fit --model`.")
 ]
@@ -108,6 +107,8 @@ def _control(
     label: str | None,
 ) -> NewRows:
     """Read the complete rows of a table, with reference values if it has them."""
+    if model.method == CLASSES or len(model.responses) > 1:
+        raise InvalidInputError("The model must be of one response, a number.")
     rows = reading.with_response(file, [model.response], label)
     with tables.located(rows.source):
         found = new_rows(model, rows, drop_missing=drop_missing, label=label)

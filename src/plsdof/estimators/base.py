@@ -41,6 +41,7 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Model
 from plsdof._core.path import Path
+from plsdof._core.plugins import plugin_for
 from plsdof._core.pool import pooled
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.standardize import observe
@@ -251,12 +252,29 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return values[0] if self._one_response else tuple(values)
 
 
+def _is_elsewhere(X: Any) -> bool:
+    """Whether X is a container that is read piece by piece; memory maps and sparse ones are not."""
+    in_memory = isinstance(X, np.ndarray) or scipy.sparse.issparse(X)
+    return not in_memory and plugin_for(X) is not None
+
+
+def _columns_of(y: Any) -> list[Any]:
+    """Return one response, or the columns of several."""
+    if len(getattr(y, "shape", ())) < 2:
+        return [y]
+    if hasattr(y, "columns"):
+        return [y[name] for name in y.columns]
+    return [y[:, j] for j in range(y.shape[1])]
+
+
 def _numbers(X: Any, name: str) -> Any:
     """Return the numbers of a list or a table with named columns.
 
     scikit-learn sees to everything else. Lists may hold whole numbers beyond the range of floats,
     or rows of unequal length, of which it does not say what is wrong.
     """
+    if hasattr(X, "__dask_graph__") and hasattr(X, "compute"):
+        X = X.compute()
     ours = isinstance(X, int | list | tuple) or feature_names(X, name) is not None
     return as_float(X, name) if ours else as_measured(X, name)
 
@@ -445,14 +463,14 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
 
     models_: tuple[Model, ...]
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit all models and choose one.
 
         Parameters
         ----------
         X : (n, p) array or data frame
-            PLS, PCR and ridge also take scipy sparse matrices, and never make them dense; a choice
-            by rows left out needs rows, so that GCV chooses there.
+            PLS, PCR and ridge also take the other containers of `pls_path`, such as scipy sparse
+            matrices, dask arrays and data frames, and blocks, and never make them dense.
         y : (n,) or (n, q) array, series or data frame
             Several columns are fitted one by one.
         sample_weight : (n,) array, optional
@@ -461,14 +479,18 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
             Rows that belong together, such as replicates of a sample: they are left out together,
             in the choice and in intervals. Criteria take rows as independent and refuse groups.
         """
-        is_sparse: bool = scipy.sparse.issparse(X)
-        self._check_options(is_sparse, groups)
-        X, Y = self._training_data(X, y)
-        weights = as_weights(sample_weight, X.shape[0])
-        self._noise, self._cv = getattr(self, "noise", None), self._split(X, Y, groups)
+        self._check_options(groups)
+        self._noise = getattr(self, "noise", None)
         with quietly(RankExhaustedWarning) if isinstance(self._choice(), str) else nullcontext():
             # The largest size is then only a limit to the search.
-            models = self._fit_models(X, Y, weights, groups)
+            if self._path_takes_sparse and _is_elsewhere(X):
+                self._cv = self.cv
+                models = self._fit_elsewhere(X, y, sample_weight, groups)
+            else:
+                X, Y = self._training_data(X, y)
+                weights = as_weights(sample_weight, X.shape[0])
+                self._cv = self._split(X, Y, groups)
+                models = self._fit_models(X, Y, weights, groups)
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
             named = tuple(map(str, names))
@@ -484,16 +506,10 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
             return self.cv
         return [(fold.train, fold.test) for fold in make_folds(X, Y[:, 0], self.cv, groups)]
 
-    def _check_options(self, is_sparse: bool, groups: Any) -> None:
+    def _check_options(self, groups: Any) -> None:
         choice = self._choice()
         if isinstance(choice, str):
             as_choice(choice, self._choice_name, CHOICES)
-        if is_sparse and (choice in ("cv", "average") or groups is not None):
-            what = "groups" if groups is not None else f"{self._choice_name}={choice!r}"
-            raise InvalidInputError(
-                f"{what} needs rows that can be left out, and X is sparse. Choose by a criterion "
-                "such as 'bic', or pass X.toarray() if it fits in memory."
-            )
         if groups is not None and choice in CRITERIA:
             raise InvalidInputError(
                 f"{self._choice_name}={choice!r} takes rows as independent and cannot use groups; "
@@ -532,6 +548,25 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
                 one.path.given.own()
         return models
 
+    def _fit_elsewhere(self, X: Any, y: Any, weights: Any, groups: Any) -> list[Model]:
+        """Fit data that are not one array, response by response."""
+        responses, models = _columns_of(y), []
+        for one in responses:
+            recipes = self._recipes(0)
+            paths = {name: recipe.fit(X, one, weights) for name, recipe in recipes.items()}
+            if len(paths) > 1:
+                models.append(self._pooled(paths, groups))
+            else:
+                models.append(self._chosen_on(paths[""], X, one, weights, groups))
+        path = models[0].path
+        self.n_features_in_ = path.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if path.feature_names is not None:
+            self.feature_names_in_ = np.array(path.feature_names, dtype=object)
+        self._one_response = len(responses) == 1
+        self.response_names_ = response_names(y)
+        return models
+
     def _recipes(self, p: int) -> dict[str, Recipe]:  # noqa: ARG002
         """Return what is compared, by name: one recipe, or several for a pool."""
         options = self._options()
@@ -549,7 +584,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
             named = None if names is None else tuple(map(str, names))
             first = recipe.fit(observe(X, Y[:, 0].copy(), weights, named), None)
         given = first.given
-        if given is None or first.before is not None:
+        if given is None or not given.in_memory or first.before is not None:
             return [first, *(recipe.fit(X, y, weights) for y in Y.T[1:])]
         if Y.shape[1] > 1:
             given.own()  # one copy of X for all responses
@@ -596,12 +631,11 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
             selection = results.select(rule=self._option("rule") or "minimum")
             if not path.has(selection.index):  # folds may have models that all rows do not have
                 selection = replace(selection, index=min(selection.index, len(path) - 1))
-        elif choice == LEFT_OUT and path.given is not None:
+        elif choice == LEFT_OUT:
             selection = path.select(groups=groups, cv=self._cv)
         else:
-            criterion = None if choice == LEFT_OUT else choice
             options = {name: self._option(name) for name in ("dof", "noise", "rule")}
-            selection = path.select(criterion, **options)
+            selection = path.select(choice, **options)
         return replace(path[selection.index], selection=selection)
 
     def _publish(self, models: Sequence[Model]) -> None:
@@ -767,13 +801,6 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
 
     def _choice(self) -> Any:
         return getattr(self, self._choice_name)
-
-    @property
-    def _takes_sparse(self) -> bool:
-        choice = self._choice()
-        return self._path_takes_sparse and not (
-            isinstance(choice, str) and choice in ("cv", "average")
-        )
 
     # What a subclass provides, with the names of the parameters that the method takes as they are.
     _choice_name = "n_components"

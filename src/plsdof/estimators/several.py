@@ -97,10 +97,10 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
     _method = PLS2
     _passed_on = ("algorithm", "scale", "scale_response")
 
-    def _check_options(self, is_sparse: bool, groups: Any) -> None:
+    def _check_options(self, groups: Any) -> None:
         if isinstance(self.n_components, str):
             as_choice(self.n_components, "n_components", CHOICES)
-        super()._check_options(is_sparse, groups)
+        super()._check_options(groups)
 
     def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
         path: Any = self._method.recipe(**self._options()).fit(X, Y, weights)

@@ -331,7 +331,7 @@ def file_blocks(
     Returns
     -------
     FileBlocks
-        Blocks of rows for `plsdof.pls_path_from` and its relatives, with names of the predictors
+        Blocks of rows for `plsdof.pls_path` and its relatives, with names of the predictors
         and ``left_out``, the numbers n_columns and, once text was read, n_rows. Every ``reduce``
         starts from the beginning of the first file.
 

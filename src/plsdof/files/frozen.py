@@ -297,7 +297,14 @@ class FrozenResponse:
         return slope, intercept
 
     def half_width(self, level: float) -> float:
-        """Return half the width of intervals from rows left out, at a row with leverage 0."""
+        """Return half the width of intervals from rows left out, at a row with leverage 0.
+
+        Models of 0.3, whose intervals have one width, take the next larger score, as they did.
+        """
+        n = len(self.scores)
+        rank = math.ceil(round(as_level(level) * (n + 1), 9))
+        if self.reach == 0.0 and rank <= n and math.isnan(self.groups) and not len(self.weights):
+            level = rank / (n + 1)
         return half_width(
             self.scores,
             level,
@@ -966,11 +973,11 @@ def _units(model: Model, intervals: bool) -> tuple[Array, Array, float]:
         return x_mean, np.ones(len(x_mean)), path.require_rows().n
     if inputs is not None:
         return inputs.mean, inputs.scale, path.require_rows().n
-    if intervals or path.given is None:
+    if intervals or not path.in_memory:
         units = path.exact.units
         return units.x_mean, units.x_scale, units.n
     mean = _mean_features(model)
-    return mean, np.ones(len(mean)), path.given.n
+    return mean, np.ones(len(mean)), path.require_rows().n
 
 
 def _mean_features(model: Model) -> Array:

@@ -56,10 +56,11 @@ x_scale, 0 where the scale is null, the prediction for a new row x is the sum ov
 
 with the kernel values k(u) of u and the training rows. Then each adjustment makes intercept +
 slope * prediction of it, and intervals slope times as wide. An interval for a new observation
-reaches to both sides as far as `plsdof.Model.half_width` says, the ceil(level (n + 1))-th smallest
-of the scores where there is one, times sqrt(1 + reach h), h = 1/n + sum over members and components
-of shares (R u)^2. Those of method "normal" have the variance sigma^2 (1/n + |G u|^2) of the mean,
-sigma^2 (1 + 1/n + |G u|^2) of an observation, and t with ``df`` degrees of freedom.
+reaches to both sides as far as `plsdof.Model.half_width` says, the level (n + 1)-th smallest of the
+scores where there is one (on the line between two; the larger one if reach is 0), times
+sqrt(1 + reach h), h = 1/n + sum over members and components of shares (R u)^2. Those of method
+"normal" have the variance sigma^2 (1/n + |G u|^2) of the mean, sigma^2
+(1 + 1/n + |G u|^2) of an observation, and t with ``df`` degrees of freedom.
 G'G = D A A' D, where A is the factor d beta / d y and D the scales; rows of G that are zero up to
 rounding are left out, so that it is never larger than the training data.
 

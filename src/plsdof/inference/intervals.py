@@ -606,8 +606,8 @@ def _undersmoothed(model: Model) -> Model:
             "averages have no such model. Use a smaller penalty, or one model of the path."
         )
     wanted = model.index + _MORE_COMPONENTS
-    if len(path) <= wanted and path.given is not None:
-        given = path.given
+    if len(path) <= wanted and path.in_memory:
+        given = path.require_rows()
         with quietly():
             path = path.recipe.but(max_components=wanted).fit(given.X, given.y, given.weights)
     return path[min(wanted, len(path) - 1)]
@@ -668,7 +668,7 @@ def noise_interval(model: Any, *, level: float = 0.95) -> Interval:
     model = as_model(model)
     estimate = require_noise(model, "jacobian")
     nu = satterthwaite(model)
-    has_rows = model.path.given is not None
+    has_rows = model.path.in_memory
     if has_rows:
         share = residual_share(model)
         excess = _upper_excess_kurtosis(model, share)

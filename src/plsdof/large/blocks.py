@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, as_count, as_response, as_weights, read_only
+from plsdof._core.inputs import Array, as_count, as_response, as_weights
 from plsdof._core.rows import Block, Mask, Part, cut
 from plsdof._core.rows import Rows as Rows
 from plsdof._core.spectrum import FORMED
@@ -272,22 +272,17 @@ def _aligned(step: int, X: Any, axis: int) -> int:
 
 
 class RowBlocks:
-    """Some rows of a table in blocks of rows, after a change that treats each row by itself.
+    """Some rows of a table in blocks, after a change that treats each row by itself.
 
     Parameters
     ----------
     blocks : Rows
-        Blocks of rows (axis 0).
     keep : (n,) array of bool, optional
         Which rows there are; all by default.
     change : callable, optional
-        From (rows, p) to (rows, p), such as ``Preprocessor.transform``. If it raises an error with
-        a method ``renamed``, rows are called by their numbers in the whole table, from 1.
-
-    Attributes
-    ----------
-    y : (rows,) array or None
-        The response, known after the first pass.
+        For blocks of rows: from (rows, p) to (rows, p), such as ``Preprocessor.transform``. If it
+        raises an error with a method ``renamed``, rows are called by their numbers in the whole
+        table, from 1.
 
     Examples
     --------
@@ -296,20 +291,15 @@ class RowBlocks:
     >>> some = RowBlocks(blocks, np.array([True, False, True]), np.negative)
     >>> some.reduce(lambda block: [(block.first, block.X.tolist())], operator.add)
     [(0, [[-0.0, -1.0]]), (1, []), (1, [[-4.0, -5.0]])]
-    >>> some.y
-    array([0., 2.])
     """
-
-    axis = 0
 
     def __init__(
         self, blocks: Rows, keep: Mask | None = None, change: Change | None = None
     ) -> None:
-        if blocks.axis != 0:
-            raise InvalidInputError("Rows can be chosen from blocks of rows only; use axis=0.")
+        if blocks.axis != 0 and change is not None:
+            raise InvalidInputError("Rows can be changed in blocks of rows only; use axis=0.")
         self.blocks, self.keep, self.change = blocks, keep, change
-        self.n_columns, self.names = blocks.n_columns, blocks.names
-        self.y: Array | None = None
+        self.axis, self.n_columns, self.names = blocks.axis, blocks.n_columns, blocks.names
 
     @property
     def n_rows(self) -> int | None:
@@ -323,32 +313,33 @@ class RowBlocks:
         description: str = "",
     ) -> Part:
         """Return the merged results of ``work`` on every block, some maybe empty; see `Rows`."""
-        some: Callable[[Block], tuple[Part, list[Array]]] = partial(
-            _on_rows, work=work, keep=self.keep, change=self.change
+        some: Callable[[Block], Part] = partial(
+            _on_rows, work=work, keep=self.keep, change=self.change, axis=self.axis
         )
-        both: tuple[Part, list[Array]] = self.blocks.reduce(
-            some, partial(paired, merge=merge), description
-        )
-        self.y = read_only(np.concatenate(both[1]))
-        return both[0]
+        return self.blocks.reduce(some, merge, description)
 
 
 def _on_rows(
-    block: Block, *, work: Callable[[Block], Part], keep: Mask | None, change: Change | None
-) -> tuple[Part, list[Array]]:
-    """Return what work makes of some rows, and their response."""
+    block: Block,
+    *,
+    work: Callable[[Block], Part],
+    keep: Mask | None,
+    change: Change | None,
+    axis: int,
+) -> Part:
+    """Return what work makes of some rows."""
     X, y, weights, first = block.X, block.y, block.weights, block.first
-    places = np.arange(first, first + len(X))
+    start = 0 if axis else first
+    places = np.arange(start, start + len(X))
     if keep is not None:
-        kept = keep[first : first + len(X)]
-        first = int(np.count_nonzero(keep[:first]))
+        kept = keep[places]
+        first = first if axis else int(np.count_nonzero(keep[:first]))
         if not kept.all():
             X, y, places = X[kept], y[kept], places[kept]
             weights = None if weights is None else weights[kept]
     if change is not None and len(X):
         X = changed(change, X, places)
-    response = np.array(y)  # work may change the block
-    return work(Block(X=X, y=y, weights=weights, first=first)), [response]
+    return work(Block(X=X, y=y, weights=weights, first=first))
 
 
 def paired(
@@ -373,7 +364,8 @@ def changed(change: Change, X: Array, places: npt.NDArray[np.intp]) -> Array:
 
 def take_rows(blocks: Rows) -> Array:
     """Return the predictors of all rows as one array, by one pass. Shape (rows, p)."""
-    return np.concatenate(blocks.reduce(_copied, operator.add, "Rows"))
+    parts = blocks.reduce(_copied, operator.add, "Rows")
+    return np.concatenate(parts, axis=blocks.axis)
 
 
 def _copied(block: Block) -> list[Array]:

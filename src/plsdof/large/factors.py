@@ -95,10 +95,13 @@ def standardized_factor(
 
 
 def _largest_singular_value(X: Array) -> float:
-    v = np.ones(X.shape[1])
+    size = float(np.abs(X).max(initial=0.0))
+    if size == 0:
+        return 0.0
+    X, v = X / size, np.ones(X.shape[1])  # its squares stay in range
     for _ in range(_POWER_STEPS):
         length = float(np.linalg.norm(v))
         if length == 0:
             return 0.0
         v = X.T @ (X @ (v / length))
-    return float(np.sqrt(np.linalg.norm(v)))
+    return size * float(np.sqrt(np.linalg.norm(v)))

@@ -32,27 +32,33 @@ from plsdof._core.inputs import (
     require_flag,
     shortened,
 )
-from plsdof._core.rows import Mask
+from plsdof._core.left_out import Way
+from plsdof._core.recipe import Recipe
+from plsdof._core.recursion import Integers, Operator, Split
+from plsdof._core.recursion import Rows as RowOperator
 from plsdof._core.spectrum import FORMED, Gram, Map, formed
 from plsdof._core.standardize import (
     CONSTANT_ULPS,
     LARGE,
     SMALL,
+    Observations,
     Units,
     centre_columns,
     centre_response,
     require_enough,
     warn_constant_columns,
 )
+from plsdof._core.store import Predicted
 from plsdof.errors import InvalidInputError
 from plsdof.large.blocks import checked_shape
+from plsdof.large.probes import count_by_probes
 
 # What sparse and implicit predictors have in common
 # --------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
+class RowWeights:
     """Weights of the rows, all positive, and their square roots."""
 
     weights: Array
@@ -114,7 +120,7 @@ DENSE = 2**22
 _SPARSE_COST = 100.0
 
 
-def sparse_problem(X: Any, rows: Rows, scale: bool, side: str) -> Problem:
+def sparse_problem(X: Any, rows: RowWeights, scale: bool, side: str) -> Problem:
     """Standardise a sparse matrix, block by block of its columns."""
     parts = [
         _standard_columns(X[:, chosen].astype(np.float64), rows, scale)
@@ -177,7 +183,7 @@ class _Columns:
     squares: Array
 
 
-def _standard_columns(block: Any, rows: Rows, scale: bool) -> _Columns:
+def _standard_columns(block: Any, rows: RowWeights, scale: bool) -> _Columns:
     highest, lowest = (np.ravel(end.toarray()) for end in (block.max(axis=0), block.min(axis=0)))
     magnitude = np.maximum(np.abs(highest), np.abs(lowest))
     constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude
@@ -188,13 +194,9 @@ def _standard_columns(block: Any, rows: Rows, scale: bool) -> _Columns:
             "squares leave the range of 64-bit floats. Change the units."
         )
     mean, squares = _moments(block, rows)
-    # Shift columns whose mean would cost digits. With extreme weights there may be many zeros;
-    # shifting may not double what is stored.
-    shifted = ~constant & (rows.n * mean**2 > _SHIFT * squares)
-    shifted &= 2 * np.diff(block.indptr) >= block.shape[0]
-    shift = np.where(shifted, mean, 0.0)
-    if shifted.any():
-        block = _shifted(block, shift, shifted)
+    shift = _shift(block, np.where(constant, 0.0, mean), squares, rows.n)
+    if shift.any():
+        block = _shifted(block, shift)
         mean, squares = _moments(block, rows)
     divisor = np.sqrt(squares / (rows.n - 1.0)) if scale else np.ones(len(squares))
     divisor = np.where(constant, np.inf, divisor)
@@ -213,7 +215,7 @@ def _column_of(block: Any) -> npt.NDArray[np.intp]:
     return np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
 
 
-def _moments(block: Any, rows: Rows) -> tuple[Array, Array]:
+def _moments(block: Any, rows: RowWeights) -> tuple[Array, Array]:
     """Return weighted means and sums of squares about them, in two passes over what is stored.
 
     A mean is added up to some roundings of it; where that matters, the column gets shifted by it
@@ -228,9 +230,19 @@ def _moments(block: Any, rows: Rows) -> tuple[Array, Array]:
     return mean, squares
 
 
-def _shifted(block: Any, shift: Array, shifted: Mask) -> Any:
+def _shift(block: Any, mean: Array, squares: Array, n: float) -> Array:
+    """Return the means of columns where these would cost digits, zero for the others. (p,).
+
+    With extreme weights there may be many zeros; shifting may not double what is stored.
+    """
+    shifted = n * mean**2 > _SHIFT * squares
+    shifted &= 2 * np.diff(block.indptr) >= block.shape[0]
+    return np.where(shifted, mean, 0.0)
+
+
+def _shifted(block: Any, shift: Array) -> Any:
     """Subtract ``shift`` from some columns, whose zeros are stored from then on."""
-    some, others = np.flatnonzero(shifted), np.flatnonzero(~shifted)
+    some, others = np.flatnonzero(shift), np.flatnonzero(shift == 0)
     dense = csc_array(block[:, some].toarray() - shift[some])
     order = np.argsort(np.concatenate([others, some]))
     return scipy.sparse.hstack([block[:, others], dense], format="csc")[:, order]
@@ -286,6 +298,80 @@ def _strips(rows: int, columns: int) -> Iterator[slice]:
         yield slice(first, min(first + height, rows))
 
 
+# Sparse rows, as a path keeps them
+# ---------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SparseRows:
+    """Sparse rows with positive weight, never filled; see `_core.rows.Stored`.
+
+    Attributes
+    ----------
+    X : (n, p) sparse array in rows
+        As given, minus ``shift``.
+    shift : (p,) array
+        Zero but for columns whose mean is large against the standard deviation.
+    """
+
+    X: "csr_array[np.float64]"
+    shift: Array
+
+    @classmethod
+    def of(cls, X: Any, rows: RowWeights) -> "SparseRows":
+        """Shift the columns of a matrix in columns that need it."""
+        matrix = X.astype(np.float64)
+        shift = _shift(matrix, *_moments(matrix, rows), rows.n)
+        return cls(X=(_shifted(matrix, shift) if shift.any() else matrix).tocsr(), shift=shift)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        n, p = self.X.shape
+        return int(n), int(p)
+
+    def sums(self, weights: Array) -> tuple[Array, Array]:
+        """Return sums and sums of squares of columns, for weights (F, n). (F, p) each."""
+        return np.asarray(weights @ self.X), np.asarray(weights @ self.X.power(2))
+
+    def through(self, r: Array, inverse: Array | None) -> tuple[Array, Array]:
+        """Return C = r X, times ``inverse``, and C X'."""
+        C = np.asarray(r @ self.X)
+        C = C if inverse is None else C * inverse
+        return C, np.asarray((self.X @ C.T).T)
+
+    def columns(self, which: Integers) -> Array:
+        """Return some columns as they were given. Shape (n, k)."""
+        return np.asarray(self.X[:, which].toarray() + self.shift[which])
+
+    def operators(
+        self,
+        given: Observations,
+        split: Split,  # noqa: ARG002
+        n_components: int,  # noqa: ARG002
+        scale: bool,
+    ) -> list[Way]:
+        """Return the way to leave rows out: products."""
+        return [Way(partial(_by_products, self, given, scale))]
+
+    def refitted(self, recipe: Recipe, given: Observations, split: Split) -> Iterator[Predicted]:
+        """Fit the other rows of every fold; yield what the fits predict for its rows."""
+        trains = split.trains or [None] * split.count
+        for test, train in zip(split.tests, trains, strict=True):
+            kept = np.setdiff1d(np.arange(len(given.y)), test) if train is None else train
+            weights = None if given.weights is None else given.weights[kept]
+            yield recipe.fit(self.rows(kept), given.y[kept], weights).at(self.rows(test))
+
+    def rows(self, which: Integers) -> Any:
+        """Return some rows as they were given."""
+        some = self.X[which]
+        return some if not self.shift.any() else _shifted(some.tocsc(), -self.shift).tocsr()
+
+
+def _by_products(stored: SparseRows, given: Observations, scale: bool, split: Split) -> Operator:
+    return RowOperator(stored, given.y, split, given.weights, scale=scale)
+
+
 # Predictors that are only there through products: scipy linear operators
 # -----------------------------------------------------------------------
 
@@ -296,7 +382,7 @@ _WIDTH = 64
 _PER_PRODUCT = 2.0
 
 
-def operator_problem(X: Any, rows: Rows, scale: bool, side: str, *, limit: int) -> Problem:
+def operator_problem(X: Any, rows: RowWeights, scale: bool, side: str, *, limit: int) -> Problem:
     """Standardise a linear operator through its products."""
     p = X.shape[1]
     x_mean = _operator_mean(X, rows)
@@ -328,7 +414,7 @@ def operator_problem(X: Any, rows: Rows, scale: bool, side: str, *, limit: int) 
     )
 
 
-def _operator_mean(operator: "LinearOperator[Any]", rows: Rows) -> Array:
+def _operator_mean(operator: "LinearOperator[Any]", rows: RowWeights) -> Array:
     try:
         mean = np.asarray(operator.rmatvec(rows.weights), dtype=np.float64) / rows.n
     except (NotImplementedError, TypeError) as error:
@@ -346,7 +432,7 @@ def _operator_mean(operator: "LinearOperator[Any]", rows: Rows) -> Array:
 
 
 def _seen_columns(
-    operator: "LinearOperator[Any]", rows: Rows, scale: bool, width: int
+    operator: "LinearOperator[Any]", rows: RowWeights, scale: bool, width: int
 ) -> tuple[Array, Array]:
     """Return means and scales as `standardize` has them, from products with unit vectors."""
     parts = []
@@ -365,13 +451,13 @@ def _unit_blocks(order: int, width: int) -> Iterator[Array]:
         yield unit
 
 
-def _forward(operator: "LinearOperator[Any]", rows: Rows, x_scale: Array, v: Array) -> Array:
+def _forward(operator: "LinearOperator[Any]", rows: RowWeights, x_scale: Array, v: Array) -> Array:
     """X_std v: the mean is that of the product, which is exactly centred then."""
     values = np.asarray(operator.matmat(v / x_scale[:, None]), dtype=np.float64)
     return (values - rows.weights @ values / rows.n) * rows.root[:, None]
 
 
-def _backward(operator: "LinearOperator[Any]", rows: Rows, x_scale: Array, u: Array) -> Array:
+def _backward(operator: "LinearOperator[Any]", rows: RowWeights, x_scale: Array, u: Array) -> Array:
     """X_std'u."""
     root = rows.root[:, None]
     balanced = root * (u - root * (root.T @ u) / rows.n)
@@ -433,6 +519,13 @@ def operator_gram(
     >>> gram.side, gram.trace, gram.units.x_scale
     ('features', 6.0, array([3.        , 1.41421356]))
     """
+    return read_operator(X, y, sample_weight, scale=scale, limit=limit)[0]
+
+
+def read_operator(
+    X: Any, y: Any, sample_weight: Any, *, scale: bool, limit: int
+) -> tuple[Gram, Observations | None]:
+    """Return the Gram matrix of sparse or implicit predictors, and their rows if they have any."""
     n_rows, p = checked_shape(X)
     y = as_response(y, n_rows)
     limit = as_count(limit, "limit")
@@ -440,15 +533,16 @@ def operator_gram(
     is_sparse = scipy.sparse.issparse(X)
     X = _in_columns(X) if is_sparse else aslinearoperator(X)
     # Rows without weight are left out.
-    weights, row_scale = as_weights(sample_weight, n_rows), None
+    weights, row_scale, kept = as_weights(sample_weight, n_rows), None, None
     if weights is not None:
-        kept = scipy.sparse.eye_array(n_rows, format="csr")[weights > 0]
-        y, weights = y[weights > 0], weights[weights > 0]
+        kept = weights > 0
+        chosen = scipy.sparse.eye_array(n_rows, format="csr")[kept]
+        y, weights = y[kept], weights[kept]
         require_enough(weights)
         row_scale = read_only(np.sqrt(weights))
-        X = csc_array(kept @ X) if is_sparse else aslinearoperator(kept) @ X
+        X = csc_array(chosen @ X) if is_sparse else aslinearoperator(chosen) @ X
     ones = np.ones(len(y))
-    rows = Rows(
+    rows = RowWeights(
         weights=ones if weights is None else weights, root=ones if row_scale is None else row_scale
     )
     side = "samples" if len(y) <= p else "features"
@@ -477,6 +571,18 @@ def operator_gram(
         "rounding": problem.rounding,
     }
     if len(vector) <= limit:
-        return formed(problem.matrix(), **facts)
-    times = _gram_product(problem.forward, problem.backward, side)
-    return Gram(trace=problem.trace, times=times, **facts)
+        gram = formed(problem.matrix(), **facts)
+    else:
+        times = _gram_product(problem.forward, problem.backward, side)
+        gram = Gram(trace=problem.trace, times=times, count=count_by_probes, **facts)
+    if not is_sparse:
+        return gram, None
+    given = Observations(
+        X=SparseRows.of(X, rows),
+        y=read_only(y.copy()),
+        weights=weights,
+        n=rows.n,
+        names=None,
+        kept=None if kept is None or kept.all() else kept,
+    )
+    return gram, given

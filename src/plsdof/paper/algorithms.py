@@ -35,7 +35,7 @@ from plsdof.errors import InvalidInputError, RankExhaustedWarning
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class Prepared:
     """Standardised data, eigenvalues of K, and the number of components they support."""
 
     data: Standardized
@@ -45,14 +45,14 @@ class Problem:
     message: str
 
 
-def prepare(X: Any, y: Any, max_components: int, scale: bool) -> Problem:
+def prepare(X: Any, y: Any, max_components: int, scale: bool) -> Prepared:
     """Standardise the data and find out how many components they support."""
     as_count(max_components, "max_components")
     data = standardize(X, y, scale=scale)
     spectrum = decompose(data).spectrum(data.y, data.units.n)
     # How far the data carry is decided in one place; the algorithms cannot see it themselves.
     supported = pls_filter(spectrum, max_components)
-    return Problem(
+    return Prepared(
         data=data,
         eigenvalues=spectrum.eigenvalues,
         largest=float(np.max(spectrum.eigenvalues, initial=0.0)) or 1.0,
@@ -69,7 +69,7 @@ def as_size(m: int, dof: Array, message: str) -> int:
     return index
 
 
-def report_end(size: int, asked: int, problem: Problem) -> str:
+def report_end(size: int, asked: int, problem: Prepared) -> str:
     """Return the message of the result, and warn if it is not empty."""
     if size == asked:
         return ""
@@ -349,7 +349,7 @@ def lanczos(
     )
 
 
-def _algorithm_1(problem: Problem, *, sparse: bool = False) -> tuple[Array, Array, Array]:
+def _algorithm_1(problem: Prepared, *, sparse: bool = False) -> tuple[Array, Array, Array]:
     """Return beta (M+1, p), d beta/dy (M+1, p, n) and V (p, M) for standardised data."""
     X, y = problem.data.X, problem.data.y
     n, p = X.shape

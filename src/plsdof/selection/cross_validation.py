@@ -37,6 +37,7 @@ from plsdof._core.inputs import (
     as_matrix,
     as_response,
     as_weights,
+    feature_names,
     opened_table,
     read_only,
     require_flag,
@@ -44,9 +45,15 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import LeftOut as LeftOut
 from plsdof._core.left_out import Problem, hold_out
 from plsdof._core.parallel import as_jobs, run_each
+from plsdof._core.plugins import Source, opened
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Split
-from plsdof._core.standardize import CONSTANT_ULPS, Observations
+from plsdof._core.standardize import (
+    CONSTANT_ULPS,
+    Observations,
+    constant_columns,
+    warn_constant_columns,
+)
 from plsdof._core.threads import threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -544,19 +551,15 @@ def _fit_fold(
     )
 
 
-def _together(
-    recipe: Recipe, X: Array, y: Array, weights: Array | None, folds: Sequence[Fold]
-) -> list[FoldFit] | None:
+def _together(recipe: Recipe, given: Observations, folds: Sequence[Fold]) -> list[FoldFit] | None:
     """Fit Partial Least Squares to all folds in one recursion; None if that is not certain."""
     plain = recipe.method.name == "pls" and recipe.prepare is None
     if not plain or recipe.options.get("solver", "auto") != "auto":
         return None
-    if weights is not None and not np.all(weights > 0):
+    if given.weights is not None and not np.all(given.weights > 0):
         return None
-    n = float(len(X)) if weights is None else float(weights.sum())
-    given = Observations(X=X, y=y, weights=weights, n=n, names=None)
     problem = Problem(given=given, scale=recipe.options.get("scale", True))
-    split = Split.given([fold.test for fold in folds], [fold.train_rows for fold in folds])
+    split = _split_of(folds)
     smallest = min(fold.n_fitted for fold in folds)
     asked = recipe.options.get("max_components")
     size = smallest - 1 if asked is None else min(asked, smallest - 1)
@@ -578,13 +581,34 @@ def _together(
     ]
 
 
+def _refitted(recipe: Recipe, given: Observations, folds: Sequence[Fold]) -> list[FoldFit]:
+    """Fit every fold of rows that are not in memory by itself."""
+    split, alphas = _split_of(folds), recipe.options.get("alphas")
+    found = []
+    for part in given.X.refitted(recipe, given, split):
+        parameters = np.arange(len(part.values), dtype=np.float64) if alphas is None else alphas
+        found.append(
+            FoldFit(
+                predictions=part.values,
+                parameters=parameters,
+                parameter_name="n_components" if alphas is None else "alpha",
+                simplest_first=np.argsort(parameters if alphas is None else -alphas, kind="stable"),
+            )
+        )
+    return found
+
+
+def _split_of(folds: Sequence[Fold]) -> Split:
+    return Split.given([fold.test for fold in folds], [fold.train_rows for fold in folds])
+
+
 # Cross-validation of any path: one fit per fold, fits on the rows left out
 # -------------------------------------------------------------------------
 
 
 def cross_validate(
     X: Any,
-    y: Any,
+    y: Any = None,
     path: Literal["pls", "pcr", "ridge"] | Recipe | Callable[..., Predictor] = "pls",
     cv: Any = 10,
     groups: Any = None,
@@ -605,7 +629,10 @@ def cross_validate(
     Parameters
     ----------
     X : (n, p) array or data frame
+        Or any other container with rows that `pls_path` takes: sparse, on disk, in blocks. These
+        are read block by block, and not for a callable ``path``.
     y : (n,) array
+        Response; blocks have it already.
     path : {"pls", "pcr", "ridge"}, Recipe or callable
         A recipe is that of a path (``path.recipe``). A callable takes arrays
         ``(X_train, y_train)``, and ``sample_weight=`` if weights are given, and returns a path or
@@ -652,19 +679,40 @@ def cross_validate(
     >>> result.select(rule="one-standard-error").n_components
     1
     """
-    X, y, sample_weight = opened_table(X, y, sample_weight)
-    X = as_matrix(X, min_rows=2)
-    y = as_response(y, len(X))
-    weights = as_weights(sample_weight, len(X))
-    require_flag(scale)
     as_jobs(n_jobs)
-    recipe = _as_recipe(path, X, y, weights, max_components, alphas, scale)
+    options = {"max_components": max_components, "alphas": alphas, "scale": scale}
+    recipe: Recipe | Callable[..., Predictor]
+    if (source := opened(X, y, sample_weight)) is not None:
+        recipe, given = _read(source, path, options)
+        y, weights = np.zeros(given.n_given), given.weights
+        y[slice(None) if given.kept is None else given.kept] = given.y
+        X = y
+    else:
+        X, y, sample_weight = opened_table(X, y, sample_weight)
+        names = feature_names(X)
+        X = as_matrix(X, min_rows=2)
+        y = as_response(y, len(X))
+        weights = as_weights(sample_weight, len(X))
+        require_flag(scale)
+        recipe = _as_recipe(path, options)
+        if isinstance(recipe, Recipe):
+            recipe = _same_penalties(recipe, X, y, weights)
+        n = float(len(X)) if weights is None else float(weights.sum())
+        given = Observations(X=X, y=y, weights=weights, n=n, names=names)
     folds = make_folds(X, y, cv, groups, repeats=repeats, rng=rng)
+    if not given.in_memory:  # which is read in the order of its rows, and has those with a weight
+        kept = np.ones(given.n_given, dtype=bool) if given.kept is None else given.kept
+        folds = tuple(_fold_among(fold, kept) for fold in folds)
+        groups, y = None if groups is None else np.asarray(groups)[kept], given.y
     # Residuals of responses with a large offset would lose digits; our methods do not see it.
-    level = float(y[0]) if isinstance(recipe, Recipe) else 0.0
+    level = float(y[0]) if isinstance(recipe, Recipe) and given.in_memory else 0.0
     moved, fits = y - level, None
     if isinstance(recipe, Recipe):
-        fits = _together(recipe, X, moved, weights, folds)
+        fits = _together(recipe, replace(given, y=moved), folds)
+        if fits is not None and given.in_memory:
+            warn_constant_columns(constant_columns(X), given.names)
+        if fits is None and not given.in_memory:
+            fits = _refitted(recipe, given, folds)
     if fits is None:
         with threads_for(X.shape):
             work = partial(_fit_fold, X=X, y=moved, weights=weights, path=recipe)
@@ -673,6 +721,35 @@ def cross_validate(
         folds, fits, moved, weights=weights, groups=groups, max_components=max_components
     )
     return replace(found, y=read_only(y.copy()), predictions=read_only(found.predictions + level))
+
+
+def _fold_among(fold: Fold, kept: npt.NDArray[np.bool_]) -> Fold:
+    """Return a fold of some of the rows, its test rows in their order."""
+    place = np.cumsum(kept) - 1
+    train = fold.train_rows
+    return replace(
+        fold,
+        test=place[np.sort(fold.test[kept[fold.test]])],
+        n_rows=int(kept.sum()),
+        train_rows=None if train is None else place[train[kept[train]]],
+    )
+
+
+def _read(source: Source, path: Any, options: dict[str, Any]) -> tuple[Recipe, Observations]:
+    """Read rows that are not in memory, and return how their folds are fitted."""
+    recipe = _as_recipe(path, options)
+    if not isinstance(recipe, Recipe):
+        raise InvalidInputError(
+            "A callable path is fitted to arrays in memory, and X is sparse or read block by "
+            'block; name a method, such as "pls", or pass np.asarray(X) if it fits.'
+        )
+    gram, given = source.read(bool(recipe.options["scale"]))
+    if given is None:
+        raise NotAvailableError(
+            "Cross-validation needs the rows of the data, and moments, a Gram matrix or a "
+            "LinearOperator do not have them."
+        )
+    return _same_penalties(recipe, gram, None, None), given
 
 
 def collected(
@@ -707,16 +784,9 @@ def collected(
 
 
 def _as_recipe(
-    path: str | Recipe | Callable[..., Predictor],
-    X: Array,
-    y: Array,
-    weights: Array | None,
-    max_components: Any,
-    alphas: Any,
-    scale: bool,
+    path: str | Recipe | Callable[..., Predictor], options: dict[str, Any]
 ) -> Recipe | Callable[..., Predictor]:
-    """Return how every fold is fitted, the same models in each."""
-    options = {"max_components": max_components, "alphas": alphas, "scale": scale}
+    """Return how every fold is fitted."""
     if callable(path):
         for name, value in options.items():
             if value is not None and value is not True:
@@ -724,16 +794,16 @@ def _as_recipe(
                     f"{name} does not apply to a callable path; got {name}={value!r:.80}. Leave it "
                     "out, or give a callable path that sets its own options (functools.partial)."
                 )
-        return _same_penalties(path, X, y, weights) if isinstance(path, Recipe) else path
+        return path
     if not isinstance(path, str) or path not in METHODS:
         words = ", ".join(map(repr, METHODS))
         raise InvalidInputError(
             f"path must be one of {words}, a recipe or a callable (X, y) -> path; got {path!r:.80}."
         )
-    return _same_penalties(METHODS[path].recipe(**options), X, y, weights)
+    return METHODS[path].recipe(**options)
 
 
-def _same_penalties(recipe: Recipe, X: Array, y: Array, weights: Array | None) -> Recipe:
+def _same_penalties(recipe: Recipe, X: Any, y: Any, weights: Array | None) -> Recipe:
     """Return a recipe with one list of penalties for all folds, that of all rows."""
     if recipe.method.size != "alphas" or recipe.options["alphas"] is not None:
         return recipe

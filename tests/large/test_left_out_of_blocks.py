@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from _helpers.problems import make_problem
 
-from plsdof import cross_validate, pls_path, pls_path_from, ridge_path
-from plsdof.chemometrics.preprocessing import Preprocessor, preprocessed
-from plsdof.errors import InvalidInputError
-from plsdof.large import ArrayBlocks, cross_validate_from, pcr_path_from, ridge_path_from
-from plsdof.large import cross_validation as module
+from plsdof import cross_validate, pcr_path, pls_path, ridge_path
+from plsdof.chemometrics.preprocessing import Preprocessor
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.large import ArrayBlocks, Moments
+from plsdof.large import sources as module
 from plsdof.large.blocks import RowBlocks, take_rows
 from plsdof.large.factors import block_factor, merge_factors, standardized_factor
 
@@ -33,47 +33,34 @@ def assert_same(found, expected, rtol=1e-9):
 
 
 @pytest.mark.parametrize("method", ["pls", "pcr", "ridge"])
+@pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize(
     "options",
     [
         {},
         {"scale": False, "cv": 4, "rng": 4},
         {"groups": np.arange(N) // 4, "cv": 6},
+        {"cv": 3, "repeats": 2},
         {"cv": [(np.arange(100), np.array([150, 120])), (np.arange(50, 203), np.arange(9))]},
     ],
 )
-def test_folds_of_blocks_give_what_those_in_memory_give(method, options):
+def test_folds_of_blocks_give_what_those_in_memory_give(method, axis, options):
     X, y = data()
-    found = cross_validate_from(in_blocks(X, y), method, **options)
-    # The penalties of ridge regression are those of all rows, in every fold.
-    scale = options.get("scale", True)
-    alphas = ridge_path(X, y, scale=scale).alphas if method == "ridge" else None
-    expected = cross_validate(X, y, method, alphas=alphas, **options)
-    order = np.argsort(np.argsort(expected.folds[0].test))
-    assert len(order) == len(found.folds[0].test)
-    assert_same(found, expected)
-
-
-@pytest.mark.parametrize("most", [None, 0])
-def test_moments_of_all_folds_and_passes_for_each_agree(monkeypatch, most):
-    X, y = data()
-    if most is not None:
-        monkeypatch.setattr(module, "_in_memory", lambda *_: False)
-    assert_same(cross_validate_from(in_blocks(X, y), cv=5), cross_validate(X, y, cv=5))
-
-
-@pytest.mark.parametrize("steps", ["msc", "savgol:5:2:1,msc", "baseline,autoscale", "center,snv"])
-def test_what_steps_learn_is_learned_from_the_training_rows_of_each_fold(steps):
-    X, y = data()
-    fit = preprocessed(steps, lambda X, y: pls_path(X, y, 5))
-    expected = cross_validate(X, y, fit, 7)
-    found = cross_validate_from(
-        in_blocks(X, y),
-        cv=7,
-        max_components=5,
-        prepare=lambda rows: Preprocessor(steps).fit_blocks(rows).transform,
+    blocks = ArrayBlocks(X, y, memory=5 * 8 * X.shape[1 - axis], axis=axis)
+    found = cross_validate(blocks, path=method, **options)
+    # Test rows are in the order of the table.
+    cv = [(fold.train, fold.test) for fold in found.folds]
+    expected = cross_validate(
+        X, y, method, cv, options.get("groups"), scale=options.get("scale", True)
     )
     assert_same(found, expected)
+
+
+def test_moments_of_all_folds_and_passes_for_each_agree(monkeypatch):
+    X, y = data()
+    whole = cross_validate(in_blocks(X, y), path="ridge", cv=5)
+    monkeypatch.setattr(module, "_MOST_NUMBERS", 10_000)
+    assert_same(cross_validate(in_blocks(X, y), path="ridge", cv=5), whole)
 
 
 @pytest.mark.parametrize("steps", ["snv", "msc", "detrend,center", "baseline", "snv,autoscale"])
@@ -86,23 +73,61 @@ def test_chains_fitted_to_blocks_are_those_fitted_to_arrays(steps):
 
 
 def test_a_median_needs_all_rows():
-    with pytest.raises(InvalidInputError, match="msc:median needs all rows at once"):
+    with pytest.raises(InvalidInputError, match="needs all rows at once"):
         Preprocessor("msc:median").fit_blocks(in_blocks(*data()))
 
 
-def test_leave_one_out_and_weights_are_refused():
+def test_single_rows_are_left_out_if_the_table_fits():
     X, y = data()
-    with pytest.raises(InvalidInputError, match="number of folds such as cv=10"):
-        cross_validate_from(in_blocks(X, y), cv="loo")
-    weighted = ArrayBlocks(X, y, np.full(N, 2.0), axis=0)
-    with pytest.raises(InvalidInputError, match="does not take weights"):
-        cross_validate_from(weighted)
+    found, expected = pls_path(in_blocks(X, y), max_components=4), pls_path(X, y, 4)
+    np.testing.assert_allclose(
+        found.left_out("loo").residuals, expected.left_out("loo").residuals, atol=1e-9
+    )
 
 
-def test_more_predictions_than_memory_are_refused(monkeypatch):
+def test_more_rows_than_memory_are_refused(monkeypatch):
     monkeypatch.setattr(module, "_MOST_NUMBERS", 2000)
-    with pytest.raises(InvalidInputError, match="13 predictions for each of 203 rows"):
-        cross_validate_from(in_blocks(*data()))
+    path = pls_path(in_blocks(*data()))
+    with pytest.raises(InvalidInputError, match="number of folds such as cv=10"):
+        path.left_out("loo")
+    with pytest.raises(NotAvailableError, match="12 predictions for each of 203 rows"):
+        path.left_out()
+
+
+def test_rows_of_another_response_are_left_out_of_its_own_path():
+    X, y = data()
+    other = y + X[:, 0]
+    found, expected = pls_path(in_blocks(X, y)).refit(other), pls_path(X, other)
+    np.testing.assert_allclose(
+        found.left_out().residuals[:5], expected.left_out().residuals[:5], atol=1e-9
+    )
+    with pytest.raises(NotAvailableError, match="another response"):
+        ridge_path(in_blocks(X, y)).refit(other).left_out()
+
+
+def test_weights_count_in_the_folds_of_blocks():
+    X, y = data()
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, N)
+    blocks = ArrayBlocks(X, y, weights, axis=0, memory=4000)
+    for method in ("pls", "ridge"):
+        found = cross_validate(blocks, path=method)
+        assert_same(found, cross_validate(X, y, method, sample_weight=weights))
+    some = np.arange(N) % 3.0
+    found = cross_validate(ArrayBlocks(X, y, some, axis=0), groups=np.arange(N) // 5)
+    expected = cross_validate(X, y, sample_weight=some, groups=np.arange(N) // 5)
+    np.testing.assert_allclose(found.rmse[:8], expected.rmse[:8], rtol=1e-9)
+    np.testing.assert_allclose(found.predictions[..., 1], expected.predictions[..., 2], rtol=1e-9)
+
+
+def test_what_has_no_rows_and_what_needs_them_in_memory_is_refused():
+    X, y = data()
+    with pytest.raises(NotAvailableError, match="needs the rows"):
+        cross_validate(Moments.of(X, y))
+    with pytest.raises(InvalidInputError, match="in memory"):
+        cross_validate(in_blocks(X, y), path=lambda X, y: pls_path(X, y, 2))
+    repeated = [(np.repeat(np.arange(50), 2), np.arange(100, 120))]
+    with pytest.raises(InvalidInputError, match="more than once"):
+        cross_validate(in_blocks(X, y), path="ridge", cv=repeated)
 
 
 # rows
@@ -113,18 +138,18 @@ def test_chosen_rows_are_those_of_the_table():
     keep = np.random.default_rng(0).random(N) < 0.3
     rows = RowBlocks(in_blocks(X, y), keep, np.negative)
     assert rows.n_rows == keep.sum()
-    assert rows.y is None
     np.testing.assert_array_equal(take_rows(rows), -X[keep])
-    np.testing.assert_array_equal(rows.y, y[keep])
-    found, expected = pls_path_from(rows, 4), pls_path(-X[keep], y[keep], 4)
+    columns = RowBlocks(ArrayBlocks(X, y, axis=1, memory=4000), keep)
+    np.testing.assert_array_equal(take_rows(columns), X[keep])
+    found, expected = pls_path(rows, max_components=4), pls_path(-X[keep], y[keep], 4)
     np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-9)
     np.testing.assert_allclose(found.fitted, expected.fitted, rtol=1e-9)
 
 
-def test_rows_cannot_be_chosen_from_blocks_of_columns():
+def test_rows_cannot_be_changed_in_blocks_of_columns():
     X, y = data()
     with pytest.raises(InvalidInputError, match="use axis=0"):
-        RowBlocks(ArrayBlocks(X, y, axis=1))
+        RowBlocks(ArrayBlocks(X, y, axis=1), None, np.negative)
 
 
 # factors
@@ -159,7 +184,7 @@ def test_paths_of_blocks_have_the_digits_that_products_lose():
     blocks = in_blocks(X, y)
     expected = pls_path(X, y, 12, solver="svd", scale=False)
     assert len(expected.dof) == 13
-    found = pls_path_from(blocks, 12, scale=False)
+    found = pls_path(blocks, max_components=12, scale=False)
     np.testing.assert_allclose(found.dof, expected.dof, rtol=1e-6)
     np.testing.assert_allclose(found.rss, expected.rss, rtol=1e-9)
     np.testing.assert_allclose(found.fitted, expected.fitted, rtol=1e-7, atol=1e-9)
@@ -170,17 +195,17 @@ def test_paths_of_blocks_have_the_digits_that_products_lose():
 def test_cross_validation_of_blocks_has_them_too(method):
     X, y = steep()
     options = {} if method == "ridge" else {"max_components": 10}
-    found = cross_validate_from(in_blocks(X, y), method, 5, scale=False, **options)
+    found = cross_validate(in_blocks(X, y), None, method, 5, scale=False, **options)
     expected = cross_validate(X, y, method, 5, scale=False, **options)
     assert_same(found, expected, rtol=1e-5)
 
 
 def test_other_methods_use_factors_as_well():
     X, y = steep()
-    pcr = pcr_path_from(in_blocks(X, y), 20, scale=False)
+    pcr = pcr_path(in_blocks(X, y), max_components=20, scale=False)
     assert len(pcr.dof) == 21
     assert pcr.exact.decomposition.solver == "svd"
-    ridge = ridge_path_from(in_blocks(X, y), [1e-16, 1e-18], scale=False)
+    ridge = ridge_path(in_blocks(X, y), alphas=[1e-16, 1e-18], scale=False)
     assert ridge.exact.decomposition.solver == "svd"
 
 
@@ -190,5 +215,17 @@ def test_well_conditioned_data_are_read_once():
     passes = []
     reduce = blocks.reduce
     blocks.reduce = lambda *given: passes.append(given[-1]) or reduce(*given)
-    assert pls_path_from(blocks, 5).exact.decomposition.solver == "gram"
+    assert pls_path(blocks, max_components=5).exact.decomposition.solver == "gram"
     assert passes == ["Means and products"]
+
+
+@pytest.mark.parametrize("fit", [pls_path, pcr_path, ridge_path])
+@pytest.mark.parametrize("size", [1e84, 1e120, 1e-84])
+@pytest.mark.parametrize("scale", [True, False])
+def test_units_far_from_one_overflow_nowhere(fit, size, scale):
+    X, y = make_problem(8, 30)
+    found = fit(ArrayBlocks(X * size, y, axis=0, memory=900), scale=scale)
+    if fit is ridge_path and not scale:
+        assert np.all(np.isfinite(found.dof))  # penalties follow from the eigenvalues
+    else:
+        np.testing.assert_allclose(found.dof[:4], fit(X, y, scale=scale).dof[:4], rtol=1e-5)
