@@ -21,7 +21,7 @@ from _helpers.command_line import GASOLINE
 
 pytestmark = pytest.mark.browser
 
-SCREENS = ("table", "spectra", "model", "samples", "trials", "predict", "out")
+SCREENS = ("table", "spectra", "model", "samples", "trials", "predict", "check", "out")
 SERVE = """
 import sys
 from pathlib import Path
@@ -150,6 +150,11 @@ def test_from_a_file_to_a_prediction(browser, address):
     give(browser, "#screen-predict .drop", GASOLINE)
     wait_until(browser, "return document.querySelectorAll('#predictions tbody tr').length === 60")
     assert "ok" in find(browser, "#predictions").text
+    go(browser, "check")
+    give(browser, "#screen-check .drop", GASOLINE)
+    wait_until(browser, "return document.querySelectorAll('#checked tbody tr').length > 3")
+    assert "passed" in find(browser, "#checked").text
+    picture(browser, "app-check")
     go(browser, "out")
     wait_until(browser, "return document.getElementById('python').textContent.includes('analyse')")
     assert find(browser, "#command").text == "plsdof fit gasoline.csv --response octane"

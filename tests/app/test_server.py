@@ -251,6 +251,13 @@ def test_a_table_without_spectra_waits_for_its_response(page):
     assert "nowhere" in page.client.get("/table").json()["error"]
 
 
+def test_classes_are_left_to_the_command_line(page):
+    lines = ["kind,a,b"] + [f"{'xy'[i % 2]},{i % 7},{(i * 3) % 5}" for i in range(20)]
+    upload(page, ("t.csv", "\n".join(lines).encode()))
+    event(page, do="set", options={"response": ["kind"]})
+    assert "plsdof fit" in page.client.get("/table").json()["error"]
+
+
 def test_reference_values_are_joined_and_missing_ones_are_named(page):
     spectra = ["no," + ",".join(str(1100 + 2 * i) for i in range(12))]
     rng = np.random.default_rng(1)
@@ -302,6 +309,54 @@ def test_predictions_with_status_and_as_a_workbook(page):
     place = heads.index("prediction")
     values = [row[place].value for row in book["octane"].iter_rows(min_row=2)]
     np.testing.assert_allclose(values, columns["prediction"], rtol=1e-12)
+
+
+def control_samples(shift):
+    """Return the gasolines as control samples whose reference values are shifted."""
+    rows = [line.split(",", 1) for line in GASOLINE.read_text().splitlines()]
+    shifted = [f"{float(first) + shift:.4f},{rest}" for first, rest in rows[1:]]
+    return "\n".join([",".join(rows[0]), *shifted]).encode()
+
+
+def test_a_model_is_checked_and_adjusted_with_a_reason(page):
+    gasoline(page)
+    trial = page.client.get("/view", params={"models": "chosen"}).json()["trial"]
+    event(page, 422, do="adjust", trial=trial, kind="bias", why="no control samples yet")
+    upload(page, ("control.csv", control_samples(2.0)), use="check")
+    found = page.client.get("/predictions", params={"kind": "check"}).json()["found"]["octane"]
+    verdicts = {one["name"]: one for one in found["tests"]}
+    assert not verdicts["bias"]["passed"]
+    assert abs(verdicts["bias"]["value"] + 2.0) < 0.1
+    assert len(found["chart"]["errors"]) == 60
+    assert found["adjusted"] is None
+    upload(page, ("new.csv", GASOLINE.read_bytes()), use="predict")
+    before = page.client.get("/predictions").json()["found"]["octane"]["columns"]["prediction"]
+    event(page, 422, do="adjust", trial=trial, kind="bias", why=" ")
+    event(page, 422, do="adjust", trial=trial, kind="taste", why="x")
+    event(page, 422, do="adjust", trial=trial, kind="slope", why="it is not significant")
+    assert page.pages.desk.session.state.adjusted == {}
+    event(page, do="adjust", trial=trial, kind="bias", why="new lamp")
+    found = page.client.get("/predictions", params={"kind": "check"}).json()["found"]["octane"]
+    assert found["adjusted"]["why"] == "new lamp"
+    assert abs(next(one for one in found["tests"] if one["name"] == "bias")["value"]) < 1e-8
+    shifted = page.client.get("/predictions").json()["found"]["octane"]["columns"]["prediction"]
+    move = -verdicts["bias"]["value"]
+    np.testing.assert_allclose(np.subtract(shifted, before), move, rtol=1e-8)
+    model = page.client.get("/file", params={"kind": "model"}).text
+    assert "new lamp" in model
+    event(page, do="adjust", trial=trial, kind="none")
+    again = page.client.get("/predictions").json()["found"]["octane"]["columns"]["prediction"]
+    assert again == before
+
+
+def test_control_samples_without_reference_values_adjust_nothing(page):
+    gasoline(page)
+    trial = page.client.get("/view", params={"models": "chosen"}).json()["trial"]
+    lines = [line.split(",", 1)[1] for line in GASOLINE.read_text().splitlines()]
+    upload(page, ("control.csv", "\n".join(lines).encode()), use="check")
+    found = page.client.get("/predictions", params={"kind": "check"}).json()["found"]["octane"]
+    assert found["chart"]["errors"] == []
+    event(page, 422, do="adjust", trial=trial, kind="bias", why="x")
 
 
 def test_a_session_is_saved_and_opened_and_begun_anew(page):

@@ -154,6 +154,8 @@ REFUSED = [
     {"do": "note", "trial": "x", "text": "y"},
     {"do": "release", "trial": None},
     {"do": "predict", "file": "x"},
+    {"do": "check", "file": "x"},
+    {"do": "adjust", "trial": "x", "kind": "bias", "why": "y"},
 ]
 
 

@@ -775,3 +775,35 @@ def test_folds_can_be_random(tmp_path):
     expected = cross_validate(X, y, cv=5, rng=3).rmse
     np.testing.assert_allclose([row["rmsecv"] for row in found["path"]], expected, rtol=1e-9)
     assert "say how many" in refused("fit", file, "-r", "y", "--seed", 3)
+
+
+def test_criteria_of_acceptance_decide_the_exit_code(tmp_path):
+    start = ["fit", GASOLINE, "-r", "octane", "--cv", "10", "--test-rows", "50:60"]
+    found = run_json(*start, "--accept", "RMSEP<0.5", "--accept", "rpd > 3")
+    assert [one["passed"] for one in found["accepted"]] == [True, True]
+    assert found["accepted"][0]["value"] == found["merit"]["test"]["rmse"]
+    assert found["accepted"][1]["value"] == found["merit"]["test"]["rpd"]
+    page = tmp_path / "r.html"
+    result = run(*start, "--accept", "RMSECV<=0.01", "--report", page, code=3)
+    assert "Not accepted" in result.stdout
+    text = page.read_text(encoding="utf-8")
+    assert "not accepted" in text
+    assert "RMSECV&lt;=0.01" in text
+    for wrong in ("RMSEP", "luck<3", "RMSEP<x", "RMSEP<0.1.2"):
+        refused(*start, "--accept", wrong)
+    refused("fit", GASOLINE, "-r", "octane", "--accept", "RMSEP<1")
+
+
+def test_what_looks_like_a_mistake_comes_first(tmp_path):
+    table = tmp_path / "t.csv"
+    rows = ["name,y,a,b"] + [f"s{i},{i * 1.5 + 2},{(i * 7) % 11},{i % 5}" for i in range(20)]
+    rows.append("s20,3,-999,2")
+    table.write_text("\n".join(rows))
+    found = run_json("fit", table, "-r", "y")
+    kinds = [one["kind"] for one in found["remarks"]]
+    assert kinds[0] == "doubt"
+    assert "data" in kinds[1:]
+    page = tmp_path / "r.html"
+    run("fit", table, "-r", "y", "--report", page, "-q")
+    text = page.read_text(encoding="utf-8")
+    assert text.index('class="note doubt"') < text.index("How the table was read")

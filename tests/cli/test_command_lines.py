@@ -24,6 +24,7 @@ OF_TABLES = [
 ]
 # What an option may be given, by its name; others by what the help calls their value.
 VALUES = {
+    "accept": ["RMSECV<1000", "RMSEC<=1000"],
     "components": ["2", "1"],
     "covariance": ["hc3", "jackknife"],
     "criterion": ["bic", "aic"],
@@ -58,7 +59,7 @@ POSITIONS = {"predict": ["model.json", "table.csv"], "demo": [], "datasets": []}
 POSITIONS |= {name: ["model.json", "table.csv"] for name in ("check", "adjust")}
 POSITIONS["transfer"] = ["model.json"]
 # They change what is printed or written, not what is computed.
-OUTPUT = {"as_json", "report", "plot", "model", "tables", "quiet", "verbose", "out"}
+OUTPUT = {"as_json", "report", "plot", "model", "tables", "quiet", "verbose", "out", "accept"}
 
 
 @pytest.fixture(scope="module")

@@ -772,6 +772,7 @@ def _described(
     if request.permutations is not None:
         permutation = permutation_test(path, n_permutations=request.permutations)
     said = [
+        *(Remark(kind="doubt", text=text) for text in data.doubts),
         *(Remark(kind="data", text=text) for text in data.notes),
         *words.path_remarks(path, data.names, searched=search is not None),
         *([] if search is None else [Remark(kind="search", text=search.words)]),

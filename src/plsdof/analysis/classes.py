@@ -78,7 +78,7 @@ class ClassAnalysis:
             },
             "summary": self.summary,
             "permutation": None if self.permutation is None else self.permutation.p_value,
-            "notes": list(self.data.notes),
+            "notes": [*self.data.doubts, *self.data.notes],
             "created": self.created,
         }
 

@@ -141,6 +141,8 @@ class Problem:
         Rows left out as asked for, by number and name.
     notes : tuple of str
         What the user should know about the choice of columns and rows.
+    doubts : tuple of str
+        What looks like a mistake in the table.
     test : Rows or None
         Rows that are kept apart to test the model on, as they were read.
     groups : (n,) array of str or None
@@ -163,6 +165,7 @@ class Problem:
     source: str
     described: str
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     dropped: int = 0
     excluded: tuple[str, ...] = ()
     test: Rows | None = None

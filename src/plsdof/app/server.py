@@ -27,7 +27,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from plsdof.app.session import INTERNAL, Session, Tools, arguments, key_of, opened
+from plsdof.app.session import INTERNAL, Session, Tools, after, arguments, key_of, opened
 from plsdof.app.view import ENDINGS
 from plsdof.app.worker import StoppedError, Worker
 from plsdof.errors import InvalidInputError
@@ -161,7 +161,7 @@ class Desk:
         self.use(name, use)
 
     def use(self, name: str, use: str) -> None:
-        """Use a file as the table, for its response, for a test, or to predict."""
+        """Use a file as the table, for its response, for a test, to predict or to check."""
         if use == "table":
             self.session.apply({"do": "table", "file": name})
             self.guess()
@@ -169,10 +169,12 @@ class Desk:
             self.session.apply({"do": "set", "options": {use: name}})
             if use == "response_file":
                 self.guess()
-        elif use == "predict":
+        elif use in ("predict", "check"):
             self.session.apply({"do": use, "file": name})
         else:
-            raise InvalidInputError("a file is a table, or for a response, a test, a prediction.")
+            raise InvalidInputError(
+                "a file is a table, or for a response, a test, a prediction, a check."
+            )
 
     def guess(self) -> None:
         """Take the most likely column as the response."""
@@ -193,16 +195,24 @@ class Desk:
             self.session.apply(event)
         return found | {"trial": key, "state": self.state()}
 
-    def predictions(self) -> dict[str, Any]:
-        """Predict by the released models, or else by the one at hand."""
-        models, name = self._models(), self._chosen("predict")
-        found: dict[str, Any] = self.worker.ask("predict", models, name)
+    def predictions(self, kind: str) -> dict[str, Any]:
+        """Predict or check by the released models, or else by the one at hand."""
+        models, name = self._models(), self._chosen(kind)
+        adjusted = self.session.state.adjusted
+        found: dict[str, Any] = self.worker.ask("predict", models, name, kind, adjusted)
         return {"file": name, "released": self._released() == models, "found": plain(found)}
 
     def workbook(self) -> bytes:
         """Return the predictions as a workbook."""
-        found: bytes = self.worker.ask("predictions", self._models(), self._chosen("predict"))
+        given = (self._models(), self._chosen("predict"), self.session.state.adjusted)
+        found: bytes = self.worker.ask("predictions", *given)
         return found
+
+    def adjust(self, event: dict[str, Any]) -> None:
+        """Adjust a model, if its check says that this is right."""
+        state = after(self.session.state, event | {"at": ""}, self.session.tools)
+        self.worker.ask("predict", self._models(), self._chosen("check"), "check", state.adjusted)
+        self.session.apply(event)
 
     def _chosen(self, kind: str) -> str:
         name = self.session.state.chosen.get(kind)
@@ -257,6 +267,8 @@ class Pages:
         if given.get("do") == "use":
             use = (str(given.get("file")), str(given.get("as")))
             await run_in_threadpool(self.desk.use, *use)
+        elif given.get("do") == "adjust":
+            await run_in_threadpool(self.desk.adjust, given)
         else:
             session.apply(given)
         return self.desk.state()
@@ -319,13 +331,14 @@ class Pages:
         """Return lines of Python."""
         return {"python": await self.ask("python")}
 
-    async def predictions(self, _: Request) -> Any:
-        """Return predictions of new rows."""
-        return await run_in_threadpool(self.desk.predictions)
+    async def predictions(self, request: Request) -> Any:
+        """Return predictions of new rows, or checks by them."""
+        kind = "check" if request.query_params.get("kind") == "check" else "predict"
+        return await run_in_threadpool(self.desk.predictions, kind)
 
     async def file(self, request: Request) -> Any:
         """Return a file to keep."""
-        kind = request.query_params.get("kind", "")
+        kind, adjusted = request.query_params.get("kind", ""), self.desk.session.state.adjusted
         stem = Path(self.desk.session.state.options.get("file", "calibration")).stem
         if kind == "session":
             return _download(self.desk.session.saved(), f"{stem}.plsdof.zip")
@@ -335,7 +348,7 @@ class Pages:
         if kind not in ENDINGS:
             allowed = ", ".join(["session", "predictions", *ENDINGS])
             raise InvalidInputError(f"kind must be one of {allowed}.")
-        return _download(await self.ask("write", kind), f"{stem}{ENDINGS[kind]}")
+        return _download(await self.ask("write", kind, adjusted), f"{stem}{ENDINGS[kind]}")
 
     async def static(self, request: Request) -> Any:
         """Return the page, its script and styles, and the library that draws."""

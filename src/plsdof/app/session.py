@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from plsdof.analysis import Analysis
+from plsdof.chemometrics.checks import Kind
 from plsdof.errors import InvalidInputError
 from plsdof.files.tables import Table
 
@@ -49,6 +50,12 @@ class Tools(Protocol):
 
     def predict(self, model: Path, table: Path) -> dict[str, Any]:
         """Return predictions of the rows of a table: columns, limits, notes."""
+
+    def check_calibration(self, model: Path, table: Path) -> dict[str, Any]:
+        """Return tests of a model by rows with reference values, and a control chart."""
+
+    def adjust(self, model: Path, table: Path, kind: Kind, reason: str) -> None:
+        """Correct bias or slope of a model by such rows, in its file."""
 
 
 # The state
@@ -81,7 +88,9 @@ class State:
         Every fit that was made, by the hash of its options: ``options``, ``summary``, ``note``,
         ``released``.
     chosen : dict
-        Names of the files that are predicted ("predict").
+        Names of the files that are predicted ("predict") and checked by ("check").
+    adjusted : dict
+        Corrections of models by the key of their trial: ``file``, ``kind`` and ``why``.
     revision : int
         Number of events so far, without results: a page that knows an older one is behind.
     """
@@ -91,6 +100,7 @@ class State:
     place: int = 0
     trials: dict[str, dict[str, Any]] = field(default_factory=dict)
     chosen: dict[str, str] = field(default_factory=dict)
+    adjusted: dict[str, dict[str, Any]] = field(default_factory=dict)
     revision: int = 0
 
     @property
@@ -142,6 +152,13 @@ def _text(value: Any, what: str) -> str:
     if not isinstance(value, str) or len(value) > _MOST_TEXT:
         raise InvalidInputError(f"{what} must be text of at most {_MOST_TEXT} characters.")
     return value
+
+
+def _reason(event: Event) -> str:
+    why = _text(event.get("why", ""), "a reason").strip()
+    if not why:
+        raise InvalidInputError("a reason is needed; say why in a few words.")
+    return why
 
 
 def _rows(event: Event) -> list[str]:
@@ -198,9 +215,7 @@ def _prepare(state: State, event: Event) -> tuple[Options, str]:
 
 
 def _exclude(state: State, event: Event) -> tuple[Options, str]:
-    rows, why = _rows(event), _text(event.get("why", ""), "a reason").strip()
-    if not why:
-        raise InvalidInputError("excluded rows need a reason; say why in a few words.")
+    rows, why = _rows(event), _reason(event)
     found = {**state.options.get("excluded", {}), **dict.fromkeys(rows, why)}
     return {**state.options, "excluded": found}, f"Excluded {_counted(rows)}"
 
@@ -271,6 +286,17 @@ def _choose(state: State, event: Event) -> State:
     return replace(state, chosen={**state.chosen, event["do"]: _known(state, event.get("file"))})
 
 
+def _adjust(state: State, event: Event) -> State:
+    trial, kind = str(event.get("trial")), event.get("kind")
+    if trial not in state.trials or kind not in ("bias", "slope", "none"):
+        raise InvalidInputError("bias or slope of a trial is adjusted, or none.")
+    adjusted = {name: one for name, one in state.adjusted.items() if name != trial}
+    if kind != "none":
+        file = _known(state, state.chosen.get("check"))
+        adjusted[trial] = {"file": file, "kind": kind, "why": _reason(event)}
+    return replace(state, adjusted=adjusted)
+
+
 _OTHERS: dict[str, Callable[[State, Event], State]] = {
     "upload": _uploaded,
     "fitted": _fitted,
@@ -279,6 +305,8 @@ _OTHERS: dict[str, Callable[[State, Event], State]] = {
     "undo": _moved,
     "redo": _moved,
     "predict": _choose,
+    "check": _choose,
+    "adjust": _adjust,
 }
 # What only the server says: the page cannot name a file that it did not upload, nor a result.
 INTERNAL = frozenset({"upload", "fitted"})

@@ -24,6 +24,8 @@ from plsdof.plotting.style import readable
 from plsdof.report.content import MOST_MODELS, View, classes, report_content
 from plsdof.report.document import fragment
 
+Adjusted = dict[str, dict[str, Any]]
+
 # Analyses and models that are kept: stepping back and forth through a session fits nothing twice.
 _MOST_KEPT = 12
 # How much of a table is previewed.
@@ -116,6 +118,7 @@ class Workbench:
             "sheets": list(table.sheets),
             "reference": self._reference(options),
             "notes": [readable(text, 400) for text in _guesses(table, found)],
+            "doubts": [] if found is None else [readable(one, 400) for one in found.data.doubts],
             "unmatched": _unmatched(table, options),
             "error": error,
         }
@@ -164,31 +167,45 @@ class Workbench:
             _python(self.tools.table(arguments(options)), self.analysis(options), options)
         )
 
-    def write(self, options: Options, kind: str) -> bytes:
+    def write(self, options: Options, kind: str, adjusted: Adjusted) -> bytes:
         """Return a file: "report", "model", "out" (a workbook) or "plot"."""
         self.report("Writing")
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / f"{Path(options['file']).stem}{ENDINGS[kind]}"
-            self.tools.fit(arguments(options), **{kind: file})
+            if kind == "model":
+                self._model(file, options, adjusted)
+            else:
+                self.tools.fit(arguments(options), **{kind: file})
             return file.read_bytes()
+
+    def _model(self, file: Path, options: Options, adjusted: Adjusted) -> None:
+        """Write a model, with the correction that it was given."""
+        self.tools.fit(arguments(options), model=file)
+        one = adjusted.get(key_of(options))
+        if one is not None:
+            self.tools.adjust(file, Path(one["file"]), one["kind"], one["why"])
 
     # New rows
     # --------
 
-    def predict(self, models: dict[str, Options], name: str) -> dict[str, Any]:
-        """Return predictions of the rows of a file by each model."""
+    def predict(
+        self, models: dict[str, Options], name: str, kind: str, adjusted: Adjusted
+    ) -> dict[str, Any]:
+        """Return predictions of the rows of a file by each model, or checks of the models."""
         found = {}
         with tempfile.TemporaryDirectory() as folder:
             for response, options in models.items():
                 self.report(f"Predicting {response}")
-                file = Path(folder) / "model.json"
-                self.tools.fit(arguments(options), model=file)
-                found[response] = self.tools.predict(file, Path(name))
+                self._model(file := Path(folder) / "model.json", options, adjusted)
+                work = self.tools.predict if kind == "predict" else self.tools.check_calibration
+                key = key_of(options)
+                about = {"trial": key, "adjusted": adjusted.get(key)}
+                found[response] = work(file, Path(name)) | about
         return found
 
-    def predictions(self, models: dict[str, Options], name: str) -> bytes:
+    def predictions(self, models: dict[str, Options], name: str, adjusted: Adjusted) -> bytes:
         """Return the predictions as a workbook with one sheet per response."""
-        found = self.predict(models, name)
+        found = self.predict(models, name, "predict", adjusted)
         sheets = {response[:31]: one["columns"] for response, one in found.items()}
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "predictions.xlsx"

@@ -17,7 +17,9 @@ intercept
 RMSE^2 = bias^2 + SEP^2 (n - 1) / n.
 """
 
-from collections.abc import Mapping
+import operator
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -206,3 +208,62 @@ def _or_zero(value: float, unit: float = 1.0) -> float:
 def _ratio(above: float, below: float) -> float:
     """Return a quotient; nan where the denominator is 0 or not defined."""
     return float(above / below) if below > 0 else float("nan")
+
+
+# Criteria of acceptance
+# ----------------------
+
+_CRITERION = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*([+-]?\d*\.?\d+(?:[eE][+-]?\d{1,3})?)\s*")
+_COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_ERRORS = {name.lower(): rows for rows, name in RMSE_NAMES.items()}
+_FIGURES = {label.lower(): name for name, label, _ in HEADINGS if name != "rmse"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acceptance:
+    """Whether a model meets a criterion: which rows say so, their value, and the verdict."""
+
+    criterion: str
+    rows: str
+    value: float
+    passed: bool
+
+
+def accepted(criterion: str, merit: Mapping[str, FiguresOfMerit]) -> Acceptance:
+    """Judge a criterion, such as RMSEP<0.15, by the figures of merit of several kinds of rows.
+
+    RMSEC, RMSECV and RMSEP name their rows; R2, bias (its size), SEP, RPD, RPIQ and slope are those
+    of the test, or of rows left out without a test.
+
+    Examples
+    --------
+    >>> found = {"test": figures_of_merit([1.0, 2.0, 3.0], [1.1, 2.0, 2.9])}
+    >>> accepted("RMSEP < 0.1", found).passed, accepted("rpd>20", found).passed
+    (True, False)
+    """
+    name, sign, bound = _parsed(criterion)
+    rows = _ERRORS.get(name) or list(merit)[-1]
+    if rows not in merit:
+        raise InvalidInputError(
+            f"{criterion[:40]!r}: there are no rows of a {rows} to judge it by."
+        )
+    value = float(getattr(merit[rows], _FIGURES.get(name, "rmse")))
+    value = abs(value) if name == "bias" else value
+    passed = bool(_COMPARE[sign](value, float(bound)))
+    return Acceptance(criterion=criterion.strip(), rows=rows, value=value, passed=passed)
+
+
+def require_criteria(texts: Sequence[str]) -> None:
+    """Refuse what is not a criterion of acceptance."""
+    for text in texts:
+        _parsed(text)
+
+
+def _parsed(criterion: str) -> tuple[str, ...]:
+    found = _CRITERION.fullmatch(criterion)
+    if found is None or found[1].lower() not in {**_ERRORS, **_FIGURES}:
+        allowed = ", ".join([*RMSE_NAMES.values(), *_FIGURES])
+        raise InvalidInputError(
+            f"a criterion is such as RMSEP<0.15, of {allowed}; got {criterion[:40]!r}."
+        )
+    return (found[1].lower(), *found.groups()[1:])

@@ -84,7 +84,7 @@ def show_classes(screen: Any, analysis: ClassAnalysis) -> None:
     show.remark(screen, "Model", analysis.summary)
     if analysis.permutation is not None:
         show.remark(screen, "Permutations", analysis.permutation.message)
-    show.note(screen, analysis.data.notes)
+    show.note(screen, (*analysis.data.doubts, *analysis.data.notes))
 
 
 def _shares(found: ClassErrors) -> list[list[str]]:

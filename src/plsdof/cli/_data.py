@@ -254,13 +254,13 @@ def _problem(
     chosen = _chosen_rows(table, part, test, complete, everything)
     rows, used = everything.take(chosen.fit), everything.take(chosen.fit | chosen.test)
     notes = [*table.notes, *about_columns, *chosen.notes, *about_holes]
-    notes += suspects(table, used, target, groups=part.groups)
+    doubts = list(suspects(table, used, target, groups=part.groups))
     tested, note = _test_table(test.test, target, names, reading, part, rows.classes)
     notes += note
     if chosen.test.any():
         source = f"{int(chosen.test.sum())} rows of {Path(table.source).name}"
         tested = replace(everything.take(chosen.test), source=source)
-    notes += seen_before(rows, tested)
+    doubts += seen_before(rows, tested)
     if not rows.classes and np.all(rows.y == rows.y[0]):
         raise InvalidInputError(_constant(target, rows.y[0]))
     return TableProblem(
@@ -275,6 +275,7 @@ def _problem(
         source=table.source,
         described=table.described,
         notes=tuple(notes),
+        doubts=tuple(doubts),
         **chosen.facts,
     )
 

@@ -50,6 +50,8 @@ class StrictCommand(TyperCommand):
 # What options are called, what they take and what they do
 # --------------------------------------------------------
 
+# Exit code when a limit is crossed, so that a scheduler can ask.
+LIMIT_CROSSED = 3
 # Tables that are part of the package and may be written, and what to try with them.
 SHIPPED = {"gasoline": "--response octane --cv 10", "ozone": "--response V4 --drop-missing"}
 _WORDS: dict[str, Sequence[str]] = {

@@ -7,17 +7,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
+import numpy as np
 import typer
 
 from plsdof._core.inputs import as_count
 from plsdof.analysis import Analysis, Request
+from plsdof.chemometrics.checks import Kind, check_calibration
 from plsdof.cli._data import Part, TestRows, is_streamed
 from plsdof.cli._options import OPTIONS, as_group
 from plsdof.cli._tables import JoinedReading, Reading
 from plsdof.cli.fit import Output, fit
-from plsdof.cli.predict import predict_table
+from plsdof.cli.predict import NewRows, new_rows, predict_table
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.files.models import load_model
+from plsdof.files.models import FrozenModel, load_model, save_model
 from plsdof.files.tables import Table
 
 _GROUPS = {"part": Part, "reading": JoinedReading, "request": Request, "test": TestRows}
@@ -69,8 +71,10 @@ class CommandLine:
         ends = [word for name, path in files.items() for word in (f"--{name}", path.name)]
         sys.argv = [*self.command(options), *ends]
         given: dict[str, Any] = {"quiet": True, **files}
-        (found,) = fit(_file(options), **_groups(options), output=Output(**given))
-        return found
+        found = fit(_file(options), **_groups(options), output=Output(**given))
+        if not found:
+            raise InvalidInputError("classes are not shown in the browser; use plsdof fit.")
+        return found[0]
 
     def predict(self, model: Path, table: Path) -> dict[str, Any]:
         """Return predictions of the rows of a table: columns, limits, notes."""
@@ -78,6 +82,34 @@ class CommandLine:
             load_model(model), _read(Reading(), table, Path.cwd()), level=0.95, drop_missing=True
         )
         return dataclasses.asdict(found)
+
+    def check_calibration(self, model: Path, table: Path) -> dict[str, Any]:
+        """Return tests of a model by rows with reference values, and a control chart."""
+        fitted, rows = _control(model, table)
+        found = check_calibration(fitted, rows.X, rows.columns.get("observed"))
+        chart = found.chart()
+        return {
+            "tests": [dataclasses.asdict(one) for one in found.verdicts],
+            "chart": dataclasses.asdict(chart),
+            "rows": rows.columns,
+            "notes": (*chart.sentences(), *rows.notes),
+        }
+
+    def adjust(self, model: Path, table: Path, kind: Kind, reason: str) -> None:
+        """Correct bias or slope of a model by such rows, in its file."""
+        fitted, rows = _control(model, table)
+        y = rows.columns["observed"] if "observed" in rows.columns else np.full(len(rows.X), np.nan)
+        known = np.isfinite(y)
+        save_model(fitted.adjusted(rows.X[known], y[known], kind, reason=reason), model)
+
+
+def _control(model: Path, table: Path) -> tuple[FrozenModel, NewRows]:
+    """Read a model, and the complete rows of a table."""
+    fitted = load_model(model)
+    found = new_rows(fitted, _read(Reading(), table, Path.cwd()), drop_missing=True)
+    keep = found.complete
+    columns = {name: values[keep] for name, values in found.columns.items()}
+    return fitted, dataclasses.replace(found, X=found.X[keep], complete=keep[keep], columns=columns)
 
 
 def _file(options: dict[str, Any]) -> Path:

@@ -97,7 +97,7 @@ def compare(
             scale=scales(request, problem),
             progress=not printing.quiet and sys.stderr.isatty(),
         )
-    notes = [*problem.notes, *shown.notes, *_notes(problems.values())]
+    notes = [*problem.doubts, *problem.notes, *shown.notes, *_notes(problems.values())]
     if printing.as_json:
         facts = {"file": problem.source, "response": problem.response, "n": len(problem.y)}
         facts |= {"p": len(problem.names), "rows_dropped": problem.dropped}

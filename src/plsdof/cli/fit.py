@@ -21,6 +21,7 @@ from plsdof.analysis import Analysis, Request
 from plsdof.analysis.analysis import analysed
 from plsdof.analysis.data import TableProblem
 from plsdof.analysis.tables import all_tables, coefficient_columns, to_content
+from plsdof.chemometrics.merit import accepted, require_criteria
 from plsdof.cli import _show as show
 from plsdof.cli._data import (
     Part,
@@ -30,7 +31,7 @@ from plsdof.cli._data import (
     read_streamed,
     refuse_streamed,
 )
-from plsdof.cli._options import SHIPPED, File, Printing
+from plsdof.cli._options import LIMIT_CROSSED, SHIPPED, File, Printing
 from plsdof.cli._tables import JoinedReading
 from plsdof.errors import InvalidInputError
 from plsdof.files.models import FrozenModel, load_model
@@ -61,9 +62,11 @@ class Output(Printing):
     out: Path | None = None
     plain_csv: bool = False
     parent: Path | None = None
+    accept: tuple[str, ...] = ()
 
     def check(self, file: Path) -> None:
         """Refuse output files that cannot be written, before a long computation."""
+        require_criteria(self.accept)
         seen = {file.resolve(): "the table"}
         for name, endings in ENDINGS.items():
             option, path = f"--{name}", getattr(self, name)
@@ -126,6 +129,7 @@ def fit(
         if parent is not None:
             said = what_changed(analyses[0], parent, len(reading.table(file)))
             analyses = [replace(analyses[0], remarks=(*analyses[0].remarks, *said))]
+    verdicts = [[accepted(one, made.merit) for one in output.accept] for made in analyses]
     with show.waiting("Writing", quiet=output.quiet):
         endings = file_endings([one.response for one in data])
         written = [
@@ -135,8 +139,8 @@ def fit(
         together = _write_together(analyses, output)
     if output.as_json:
         contents = [
-            to_content(made) | {"written": files}
-            for made, files in zip(analyses, written, strict=True)
+            to_content(made) | {"written": files, "accepted": [asdict(one) for one in judged]}
+            for made, files, judged in zip(analyses, written, verdicts, strict=True)
         ]
         contents[0]["written"] |= together
         show.print_json("fit", contents[0] if len(contents) == 1 else {"responses": contents})
@@ -145,8 +149,13 @@ def fit(
         for place, made in enumerate(analyses):
             screen.print(*(["\n"] if place else []), end="")
             show.show_fit(screen, made, verbose=output.verbose)
+            for one in verdicts[place]:
+                word = "Accepted" if one.passed else "Not accepted"
+                show.remark(screen, word, f"{one.criterion}: {show.number(one.value)} ({one.rows})")
             _show_written(written[place])
         _show_written(together)
+    if not all(one.passed for judged in verdicts for one in judged):
+        raise typer.Exit(LIMIT_CROSSED)
     return analyses
 
 
@@ -157,6 +166,10 @@ def _fit_classes(data: Sequence[Any], request: Request, output: Output, label: s
 
     if len(data) > 1:
         raise InvalidInputError("a response of text is fitted alone; give one --response.")
+    if output.accept:
+        raise InvalidInputError(
+            "--accept is for measured responses, not for classes; leave it out."
+        )
     with show.waiting("Fitting", quiet=output.quiet):
         made = classified(data[0], request)
         written = write_classes(made, output, label)
@@ -266,7 +279,8 @@ def _write_together(analyses: Sequence[Analysis], output: Output) -> dict[str, s
     if output.report is not None:
         from plsdof.report import write_report
 
-        write_report(analyses, output.report, command=shlex.join(["plsdof", *sys.argv[1:]]))
+        command = shlex.join(["plsdof", *sys.argv[1:]])
+        write_report(analyses, output.report, command=command, accept=output.accept)
         written["report"] = str(output.report)
     if output.out is not None:
         write_tables(_sheets(analyses, output.out), output.out, escape=not output.plain_csv)

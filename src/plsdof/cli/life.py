@@ -15,7 +15,7 @@ from plsdof.chemometrics.checks import CalibrationCheck, Kind, check_calibration
 from plsdof.chemometrics.transfer import Method, TransferFit, fit_transfer, interpolation
 from plsdof.cli import _show as show
 from plsdof.cli import _tables as tables
-from plsdof.cli._options import File, Printing
+from plsdof.cli._options import LIMIT_CROSSED, File, Printing
 from plsdof.cli.predict import NewRows, check_output, new_rows
 from plsdof.errors import InvalidInputError
 from plsdof.files.classes import CLASSES
@@ -25,8 +25,6 @@ from plsdof.files.tables import Table
 from plsdof.files.text import require_pandas
 from plsdof.files.writing import append_table
 
-# Exit code when a limit is crossed, so that a scheduler can ask.
-LIMIT_CROSSED = 3
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="File written by `plsdof fit --model`.")
 ]

@@ -210,16 +210,20 @@ def report_content(analysis: Analysis, most_models: int | None = None) -> dict[s
         "components": _components(view),
         "permutation": None if analysis.permutation is None else _permuted(analysis.permutation),
         "search": "" if analysis.search is None else readable(analysis.search.words, 900),
-        "notes": _notes(view),
+        **_notes(view),
         "recipe": [[name, readable(text, 400)] for name, text in analysis.recipe.items()],
     }
 
 
-def _notes(view: View) -> list[str]:
-    """Return the remarks, and what the page leaves out."""
+def _notes(view: View) -> dict[str, list[str]]:
+    """Return the remarks by rank: likely mistakes, what is worth knowing, and what was guessed.
+
+    What the page leaves out is worth knowing, too.
+    """
     analysis = view.analysis
     # What the text of the page says already.
-    found = [one.text for one in analysis.remarks if one.kind not in ("search", "average")]
+    apart = {"search": "", "average": "", "doubt": "doubts", "data": "guesses"}
+    found = [one.text for one in analysis.remarks if one.kind not in apart]
     data = analysis.data
     if len(view.y) < data.shape[0]:
         found.append(said("sample", shown=len(view.y), total=data.shape[0]).text)
@@ -232,7 +236,11 @@ def _notes(view: View) -> list[str]:
     total = len(analysis.order) + view.is_average
     if len(view.shown) < total and view.most_models == MOST_MODELS:
         found.append(f"The page describes {len(view.shown)} of {total} models in detail.")
-    return [readable(text, 600) for text in found]
+    ranked: dict[str, list[str]] = {"doubts": [], "notes": found, "guesses": []}
+    for one in analysis.remarks:
+        if apart.get(one.kind):
+            ranked[apart[one.kind]].append(one.text)
+    return {name: [readable(text, 600) for text in texts] for name, texts in ranked.items()}
 
 
 def _features(view: View) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from plsdof._core.warnings import quietly
 from plsdof.analysis import Analysis, analysis_of
+from plsdof.chemometrics.merit import Acceptance, accepted
 from plsdof.errors import MissingExtraError
 from plsdof.files.writing import atomic_write, check_writable, plain
 from plsdof.plotting.style import is_harmless, readable
@@ -42,6 +43,7 @@ def write_report(
     groups: Sequence[Any] | None = None,
     level: float = 0.95,
     command: str = "",
+    accept: Sequence[str] = (),
 ) -> None:
     """Write what there is to say about a fit as one HTML file that needs no network.
 
@@ -55,6 +57,8 @@ def write_report(
         Of a model or an estimator, as for `plsdof.analysis.analysis_of`. An analysis has its own.
     command : str
         The command that made the report, quoted in it as it is.
+    accept : sequence of str
+        Criteria of acceptance, such as "RMSEP<0.15", judged on the first page.
 
     Notes
     -----
@@ -84,7 +88,9 @@ def write_report(
         found = one if isinstance(one, Analysis) else analysis_of(one, **own)
         with quietly():
             content = report_content(found)
-        pages[found.data.response] = render(content, plotly=plotly, command=command)
+        judged = [accepted(one, found.merit) for one in accept]
+        page = render(content, plotly=plotly, command=command, judged=judged)
+        pages[found.data.response] = page
     text = next(iter(pages.values())) if len(several) == 1 else combined(pages, plotly)
     with atomic_write(file) as stream:
         stream.write(text.encode("utf-8", errors="replace"))
@@ -113,7 +119,9 @@ def _short(value: float | None) -> str:
     return shown(None if value is None else rounded_one(value))
 
 
-def render(content: dict[str, Any], *, plotly: str, command: str) -> str:
+def render(
+    content: dict[str, Any], *, plotly: str, command: str, judged: Sequence[Acceptance] = ()
+) -> str:
     """Fill the template; ``content`` is also embedded as the data that the page draws."""
     own = script(_own_file("script/page.js"))
     return _filled(
@@ -122,6 +130,7 @@ def render(content: dict[str, Any], *, plotly: str, command: str) -> str:
         [plotly, own],
         **_values(content),
         command=_visible(command),
+        judged=[(one.criterion, shown(rounded_one(one.value)), one.passed) for one in judged],
         versions=versions(plotly),
     )
 

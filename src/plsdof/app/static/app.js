@@ -1,5 +1,5 @@
 // The screens from left to right, the settings of the model, what goes out, and the start.
-const SCREENS = { table: "Table", spectra: "Spectra", model: "Model", samples: "Samples", trials: "Trials", predict: "Predict", out: "Out" };
+const SCREENS = { table: "Table", spectra: "Spectra", model: "Model", samples: "Samples", trials: "Trials", predict: "Predict", check: "Check", out: "Out" };
 const FILES = { model: "Model file", report: "Report", out: "Workbook", plot: "Picture" };
 
 function openScreen(name) {
@@ -15,6 +15,7 @@ function openScreen(name) {
   if (name === "table" && session && session.options.file) preview();
   if (name === "out" && content) ask("/python").then((found) => (byId("python").textContent = found.python)).catch(complain);
   if (name === "predict" && session.chosen.predict) showPredictions();
+  if (name === "check" && session.chosen.check) showChecks();
   page.complete = String(!content);
   refresh();
 }
@@ -58,7 +59,8 @@ const CHOICES = [
   ["criterion", "Chosen by", [["", "cross-validation"], ["average", "average of all sizes"], ["bic", "BIC"], ["aic", "AIC"], ["gcv", "GCV"], ["gmdl", "gMDL"]]],
   ["cv", "Left out", [["", "as usual"], ["loo", "one by one"], ["5", "5 folds"], ["10", "10 folds"], ["20", "20 folds"]]],
   ["scale", "Scaling", [["", "as usual"], ["true", "unit variance"], ["false", "centred only"]]],
-  ["test_fraction", "Test set", [["", "none"], ["0.2", "20 % at random"], ["0.3", "30 % at random"]]],
+  ["split", "Test set", [["", "none"], ["random:0.3", "30 % at random"], ["kennard-stone:0.3", "30 % by Kennard-Stone"], ["spxy:0.3", "30 % by SPXY"], ["duplex:0.3", "30 % by DUPLEX"], ["last:0.3", "the last 30 %"]]],
+  ["missing", "Missing values", [["", "none allowed"], ["drop", "leave rows out"], ["interpolate", "interpolate"], ["impute", "impute"]]],
   ["components", "Components", [["", "recommended"]]],
   ["max_components", "At most", [["", "as usual"], ["5", "5"], ["10", "10"], ["20", "20"], ["40", "40"]]],
   ["level", "Level of intervals", [["", "95 %"], ["0.9", "90 %"], ["0.99", "99 %"]]],
@@ -66,7 +68,7 @@ const CHOICES = [
 const asValue = (name, text) => {
   if (text === "") return null;
   if (name === "scale") return text === "true";
-  return ["method", "criterion", "cv"].includes(name) ? text : Number(text);
+  return ["method", "criterion", "cv", "split", "missing"].includes(name) ? text : Number(text);
 };
 
 function showSettings() {

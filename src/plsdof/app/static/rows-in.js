@@ -1,7 +1,7 @@
-// New rows: predictions with intervals and status.
+// New rows: predictions with intervals and status, and checks of the model.
 async function showPredictions() {
   try {
-    const { file, released, found } = await ask("/predictions");
+    const { file, released, found } = await ask("/predictions?kind=predict");
     const by = released ? "by the released model" : "by the model at hand; release a trial to fix it";
     const parts = [element("p", element("bdi", file), ", " + by + ". ", made("a", { className: "button", href: "/file?kind=predictions", download: "" }, "Save as Excel"))];
     const names = Object.keys(found);
@@ -26,7 +26,72 @@ async function showPredictions() {
 function predictionCells(found, i) {
   const { columns: one } = found;
   const value = (name) => element("td", one[name] === undefined || one[name][i] === null ? "" : Number(one[name][i].toPrecision(6)));
-  const word = one.prediction[i] === null ? "no prediction" : one.unusual && one.unusual[i] ? "unlike the calibration" : "ok";
-  const status = made("td", { className: "text " + (word === "ok" ? "" : "bad") }, word);
+  const word = one.status ? one.status[i] : one.prediction[i] === null ? "no prediction" : "ok";
+  const why = one.reason && one.reason[i] ? ": " + one.reason[i] : "";
+  const status = made("td", { className: "text " + (word === "ok" ? "" : "bad") }, word + why);
   return [value("prediction"), value("lower"), value("upper"), ...(one.observed ? [value("observed")] : []), status];
+}
+
+async function showChecks() {
+  try {
+    const { file, found } = await ask("/predictions?kind=check");
+    byId("checked").replaceChildren(element("p", element("bdi", file)), ...Object.entries(found).flatMap(([name, one]) => checkParts(name, one)));
+    drawCheck(Object.values(found)[0]);
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function checkParts(name, one) {
+  const body = one.tests.map((test) => {
+    const word = test.passed === null ? "not tested" : test.passed ? "passed" : "failed";
+    const verdict = made("td", { className: "text " + { passed: "good", failed: "bad" }[word] }, word);
+    const numbers = [test.value, test.limit].map((value) => element("td", value === null ? "" : brief(value)));
+    return element("tr", heading(test.name, "row"), ...numbers, verdict, made("td", { className: "text recipe" }, test.text));
+  });
+  const head = ["Test", "Value", "Limit", "", ""].map((text) => heading(text, "col"));
+  const table = element("table", element("thead", element("tr", ...head)), element("tbody", ...body));
+  return [
+    element("h3", element("bdi", name)),
+    made("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Tests" }, table),
+    ...one.notes.map((text) => made("p", { className: "note" }, text)),
+    adjustForm(one),
+  ];
+}
+
+// A correction wants a reason; one that is not significant is refused.
+function adjustForm(one) {
+  if (one.adjusted) {
+    const back = button("Take it back", () => adjust({ trial: one.trial, kind: "none" }));
+    return made("p", { className: "row" }, element("strong", "The " + one.adjusted.kind + " is adjusted: "), element("bdi", one.adjusted.why), back);
+  }
+  const kind = element("select", ...["bias", "slope"].map((text) => element("option", text)));
+  const why = made("input", { type: "text", required: true, maxLength: 200 });
+  const form = made("form", { className: "row" }, element("label", "Adjust the ", kind), element("label", "Reason ", why), made("button", { type: "submit" }, "Adjust"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    adjust({ trial: one.trial, kind: kind.value, why: why.value });
+  });
+  return form;
+}
+
+async function adjust(event) {
+  if (await send(Object.assign({ do: "adjust" }, event))) showChecks();
+}
+
+// The control chart: errors in the order of the rows, with warning and action limits.
+function drawCheck(one) {
+  const { errors, ewma, warning, action } = one.chart;
+  byId("chart-check").hidden = !errors.length;
+  if (!errors.length) return;
+  readTheme();
+  const x = errors.map((_, i) => i + 1);
+  const marker = { color: theme.lines[0], size: 8 };
+  const data = [
+    { x: x, y: errors, mode: "markers", name: "predicted − measured", marker: marker },
+    { x: x, y: ewma, mode: "lines", name: "moving average", line: { color: theme.lines[1], width: 2 } },
+  ];
+  const shapes = [warning, -warning, action, -action].flatMap((value) => limit("y", value));
+  const y = zeroAxis("error", { range: around([...errors, action, -action]) });
+  Plotly.react("chart-check", data, layout(axis("control sample"), y, { shapes: shapes }), { displayModeBar: false, responsive: true });
 }

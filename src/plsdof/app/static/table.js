@@ -21,9 +21,10 @@ function showTable(found) {
   else parts.push(made("p", {}, "Predict ", element("strong", element("bdi", session.options.response.join(", "))), " from " + found.predictors + " columns. Change what a column is by the box above it."));
   if (found.unmatched.length) {
     const names = made("strong", { className: "bad" }, element("bdi", found.unmatched.join(", ")));
-    parts.push(made("p", { className: "note" }, "Without a reference value: ", names, ". ", button("Leave these rows out", () => set({ drop_missing: true }, "no reference value"))));
+    parts.push(made("p", { className: "note" }, "Without a reference value: ", names, ". ", button("Leave these rows out", () => set({ missing: "drop" }, "no reference value"))));
   }
   if (found.error) parts.push(made("p", { className: "note bad" }, found.error, " ", ...remedies(found)));
+  parts.push(...found.doubts.map((text) => made("p", { className: "note doubt" }, text)));
   parts.push(sheetPicker(found), referencePicker(found), tablePreview(found), readingOptions());
   if (found.notes.length)
     parts.push(made("details", {}, element("summary", "What was guessed and noticed (" + found.notes.length + ")"), made("ul", { className: "plain" }, ...found.notes.map((text) => element("li", text)))));
@@ -32,7 +33,7 @@ function showTable(found) {
 
 function remedies(found) {
   const missing = /--drop-missing/.test(found.error);
-  return missing ? [button("Leave out rows with missing values", () => set({ drop_missing: true }))] : [];
+  return missing ? [button("Leave out rows with missing values", () => set({ missing: "drop" }))] : [];
 }
 
 function sheetPicker(found) {
@@ -106,7 +107,6 @@ function readingOptions() {
   const rows = [
     given("header_row", "Line with the names", "number"),
     given("transpose", "Names are in the first column", "checkbox"),
-    given("drop_missing", "Leave out rows with missing values", "checkbox"),
     given("by_row_order", "Join by the order of the rows", "checkbox"),
   ];
   const joined = now.response_file ? [element("span", "Joined with ", element("bdi", now.response_file)), button("Not joined", () => set({ response_file: null, by_row_order: null }))] : [];
@@ -137,6 +137,7 @@ document.querySelectorAll(".drop").forEach((zone) => {
     const together = files.length > 1 && !folder ? "table" : folder;
     const done = await upload(files, use, together);
     if (done && use === "predict") showPredictions();
+    if (done && use === "check") showChecks();
   };
   input.addEventListener("change", () => take(input.files).then(() => (input.value = "")));
   zone.addEventListener("dragover", (event) => event.preventDefault());

@@ -189,6 +189,8 @@ const paper = (chart) => (chart.holder.closest(".pair") ? 320 : 660);
 
 function redraw(forPaper) {
   document.documentElement.classList.toggle("on-paper", forPaper);
+  // On paper nothing is folded.
+  document.querySelectorAll("details").forEach((one) => (one.open = forPaper));
   readTheme();
   charts.forEach((chart) => render(chart, forPaper ? paper(chart) : 0));
 }
