@@ -4,8 +4,9 @@ Run with ``python benchmarks/missing.py [--repeats 20]``; results go to ``result
 In five designs a share of the cells of X, also of new rows, is missing at random.
 
 observations   new responses by the intervals of rows left out, imputation made anew without them
-coefficients   E[beta_m] of the complete data, X and m fixed (m the median choice), noise of the
-               Jacobian; the completed X is taken for measured
+coefficients   E[beta_m] of complete data; X, its holes and m (the median choice) fixed, normal
+               noise of constant variance in all designs, noise level of the Jacobian; the
+               completed X is taken for measured
 error          root mean squared error at new rows over that of complete data
 """
 

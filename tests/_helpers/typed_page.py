@@ -80,6 +80,10 @@ def models(X: Array, y: Array, file: File) -> None:
         print(kind().fit(X, y).predict(X).shape)
     print(estimators.KernelPLSRegressor, estimators.PenalizedPLSRegressor)
     print(estimators.PLS2Regressor)
+    recipes = plsdof.RecipeRegressor("average", recipes="table").fit(X, y)
+    print(assert_type(recipes, plsdof.RecipeRegressor).recipe_, estimators.RecipeRegressor)
+    print(chemometrics.check_calibration(model, X, y).bias, chemometrics.control_chart)
+    print(chemometrics.LowRankImputer, chemometrics.split_rows, chemometrics.fit_transfer)
     classifier = plsdof.PLSClassifier(novelty=0.99).fit(X, y > 0)
     assert_type(classifier, estimators.PLSClassifier)
     assert_type(classifier.predict_proba(X), Array)
@@ -215,6 +219,7 @@ def mistakes(X: Array, y: Array) -> None:
         errors.EmptyModelWarning,
         errors.LowLevelWarning,
         errors.RankExhaustedWarning,
+        errors.RecipeWarning,
         errors.RelativeWeightsWarning,
         errors.ResponseInPredictorsWarning,
     )

@@ -754,7 +754,7 @@ def test_shell_completion_knows_commands_and_words():
 
 def test_an_average_of_all_models_is_fitted_kept_and_used(tmp_path):
     X, y = load_gasoline(return_X_y=True)
-    average = pls_path(X, y, 30, scale=False).average(cv=5)
+    average = pls_path(X, y, scale=False).average(cv=5)
     model, out = tmp_path / "model.json", tmp_path / "out.csv"
     options = ("fit", GASOLINE, "-r", "octane", "--criterion", "average", "--cv", 5)
     found = run_json(*options, "--model", model)

@@ -289,7 +289,11 @@ def test_fit_then_predict_gives_the_fitted_values(tmp_path):
     run("fit", tmp_path / "table.csv", *options, whole)
     found = run_json("predict", model, tmp_path / "table.csv")
     expected = run_json("predict", whole, tmp_path / "table.csv")
-    assert_same_numbers(found, expected)
+    for one in (*found["predictions"], *expected["predictions"]):
+        # Limits by rows left out, and what follows from them, need the rows in memory.
+        for key in [key for key in one if "limit" in key or "unusual" in key]:
+            del one[key]
+    assert_same_numbers(found["predictions"], expected["predictions"])
     path = pls_path(frame.drop(columns="y"), frame["y"].to_numpy(), 12)
     predicted = [one["prediction"] for one in found["predictions"]]
     np.testing.assert_allclose(predicted, path.fitted[path.select("gcv").index], rtol=1e-9)

@@ -130,7 +130,7 @@ def test_remarks_have_kinds():
     assert said([5.0, 6.0, 7.0, 8.0, 1.0], 0) == {"empty-model"}
     assert said([9.0, 5.0, 4.0, 3.0, 2.0], 4) == {"last-model"}
     assert said([9.0, 5.0, 4.0, 3.0, 2.0], 4, longer=False) == set()
-    assert said([9.0, 5.0, 1.0, 5.0, 9.0], 2, (1.0, 20.0, 40.0, 41.0, 42.0)) == {"near-n"}
+    assert said([9.0, 5.0, 1.0, 5.0, 9.0], 2, (1.0, 20.0, 46.0, 47.0, 48.0)) == {"near-n"}
     assert said([9.0, 5.0, 1.0, 5.0, np.nan], 2) == {"undefined"}
 
 

@@ -160,6 +160,21 @@ def test_matlab_with_several_matrices_needs_a_choice(tmp_path):
         read_table(file)
 
 
+def test_matlab_files_of_a_folder_need_the_same_columns(tmp_path):
+    rows = np.outer(np.arange(1, 5), SPECTRUM)
+    scipy.io.savemat(tmp_path / "a.mat", {"X": rows, "fat": np.arange(4.0)[:, None]})
+    scipy.io.savemat(tmp_path / "b.mat", {"X": rows})
+    with pytest.raises(InvalidInputError, match=r"b\.mat"):
+        read_table(tmp_path)
+
+
+def test_what_is_not_a_spectrum_is_refused():
+    with pytest.raises(InvalidInputError):
+        read_spectra(b"y,x\n1,2\n", "")
+    with pytest.raises(InvalidInputError, match="axis"):
+        read_spectra(spc_bytes([SPECTRUM], AXIS[::-1] * 0), "")
+
+
 def test_a_matrix_may_be_chosen_in_matlab_files_only(tmp_path):
     with pytest.raises(InvalidInputError, match="MATLAB"):
         read_table(put(tmp_path, "a.spc", spc_bytes([SPECTRUM], AXIS)), sheet="X")

@@ -123,6 +123,7 @@ def pls_path(
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(30, 4))
     >>> y = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=30)

@@ -204,6 +204,19 @@ class LeftOut:
         """
         return noise_from_left_out(self.rss, self.press, self.n)
 
+    def walked(self) -> "LeftOut":
+        """Return the models that a choice looks at where nobody said how many: 20, then more.
+
+        It stops after `PATIENCE` models without a smaller error, as the recursion does.
+        """
+        if self.parameter_name != "n_components":
+            return self
+        k = min(FIRST, len(self.rss) - 1)
+        while k < len(self.rss) - 1 and k - int(np.argmin(self.press[: k + 1])) < PATIENCE:
+            k += 1
+        names = ("parameters", "order", "residuals", "rss", "leverage", "exhausted", "rounding")
+        return replace(self, **{name: getattr(self, name)[: k + 1] for name in names})
+
     def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per model."""
         measures = {name: getattr(self, name) for name in ("press", "rmse", "q2")}

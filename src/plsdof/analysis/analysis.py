@@ -26,7 +26,7 @@ from plsdof._core.criteria import CRITERIA, DOF_KINDS, DofKind, NoiseKind
 from plsdof._core.fit import METHODS
 from plsdof._core.folds import number_of_blocks
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
-from plsdof._core.left_out import LeftOut
+from plsdof._core.left_out import MOST, LeftOut
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
 from plsdof._core.threads import cached_property
@@ -40,6 +40,12 @@ from plsdof.analysis.data import (
     Rows,
     TableProblem,
     TestSet,
+)
+from plsdof.analysis.recipes import (
+    better_recipe,
+    chosen_recipe,
+    is_scaled,
+    steps_of,
 )
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, outliers
@@ -66,8 +72,8 @@ _SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
 AVERAGE = "average"
 # How a model may be chosen.
 CHOICES = (LEFT_OUT, AVERAGE, *CRITERIA)
-# The largest model to look at, unless somebody says so.
-DEFAULT_COMPONENTS = 30
+# Preprocessing and scaling chosen together with the size.
+AUTO = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +108,8 @@ class Request:
     covariance : str
         Of the coefficients.
     preprocess : str
-        Steps, as for `plsdof.chemometrics.Preprocessor`.
+        Steps, as for `plsdof.chemometrics.Preprocessor`; "auto" chooses among recipes of spectra
+        or of tables by rows left out, together with scaling and size.
     select : str or None
         A search of columns, as for `plsdof.chemometrics.SelectedPLSRegressor`.
     std_errors : bool or None
@@ -158,7 +165,8 @@ class Request:
 
     def _check_steps(self) -> None:
         """Refuse preprocessing and searches that do not exist."""
-        if self.preprocess == "none" and self.select is None:  # the rest needs scikit-learn
+        steps = "none" if self.preprocess == AUTO else self.preprocess
+        if steps == "none" and self.select is None:  # the rest needs scikit-learn
             return
         from plsdof.chemometrics.preprocessing import parse_chain
         from plsdof.chemometrics.search import parse_search
@@ -166,7 +174,7 @@ class Request:
         parsers: dict[str, Callable[[str], Any]] = {"preprocess": parse_chain}
         parsers |= {} if self.select is None else {"select": parse_search}
         for name, parse in parsers.items():
-            text = getattr(self, name)
+            text = steps if name == "preprocess" else getattr(self, name)
             try:
                 parse(text)
             except InvalidInputError as error:
@@ -178,7 +186,17 @@ class Request:
             yield f"components and max-components do not apply to {self.method}, which has none."
         if self.criterion == AVERAGE and self.components is not None:
             yield "criterion 'average' takes all models; leave out components."
-        apart = {self.components, self.select} == {None} and self.preprocess != "auto"
+        if self.preprocess == AUTO:
+            given = {
+                "method": self.method != "pls",
+                "criterion": self.criterion not in (None, LEFT_OUT),
+                "components": self.components is not None,
+                "scale": self.scale is not None,
+                "select": self.select is not None,
+            }
+            for name in [name for name, is_given in given.items() if is_given]:
+                yield f"preprocess 'auto' chooses by rows left out; leave out {name}."
+        apart = {self.components, self.select} == {None} and self.preprocess != AUTO
         if self.one_standard_error and not (self.wants(LEFT_OUT) and apart):
             yield (
                 "one-standard-error chooses one model of a path by rows left out; leave out other "
@@ -210,7 +228,7 @@ class Request:
         """Return the option of the method that says which models there are."""
         if not self.counts_components:
             return {}
-        most = self.max_components or max(1, min(DEFAULT_COMPONENTS, n - 1, p))
+        most = self.max_components or max(1, min(MOST, n - 1, p))
         return {"max_components": most if self.components is None else max(most, self.components)}
 
 
@@ -571,10 +589,52 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
             request = replace(request, max_components=most)
             search = _searched(data, request)
             data = data.only(search.found.support)
+        pool = _pool(data, request)
+        if request.preprocess == AUTO:
+            data, request = _settled(data, request, pool)
         path = fitted(data, request)
         left = left_out(data, request, path)
         selection, model = chosen(path, left, request)
-        return _described(data, request, model, selection, left, search)
+        if pool is not None and data.recipe:
+            assert pool.selection is not None
+            selection, left = pool.selection, pool.left_out
+            model = Model(path=path, index=pool.index, selection=selection)
+        found = _described(data, request, model, selection, left, search)
+        better = None if pool is None or data.recipe else better_recipe(model, pool)
+        return found if better is None else replace(found, remarks=(*found.remarks, better))
+
+
+def _pool(data: TableProblem, request: Request) -> Model | None:
+    """Return the best model of all recipes: where they are asked for, or spectra have none."""
+    usual = request.preprocess == "none" and request.scale is None and request.select is None
+    usual &= data.wavelengths is not None and request.method == "pls"
+    usual &= request.wants(LEFT_OUT) and request.components is None
+    if data.is_streamed and request.preprocess == AUTO:
+        raise InvalidInputError(
+            "preprocess 'auto' needs the table in memory; name the steps, or read it at once."
+        )
+    if data.is_streamed or not (request.preprocess == AUTO or usual):
+        return None
+    return chosen_recipe(data, _folds(data, request), request.max_components)
+
+
+def _settled(
+    data: TableProblem, request: Request, pool: Model | None
+) -> tuple[TableProblem, Request]:
+    """Return the data after the chosen recipe, and the request that asks for it."""
+    assert pool is not None
+    assert pool.selection is not None
+    recipe = pool.selection.recipe_name
+    steps = steps_of(recipe)
+    settled = replace(request, preprocess=steps, scale=is_scaled(recipe))
+    return replace(data.after(steps), recipe=recipe), settled
+
+
+def _folds(data: TableProblem, request: Request) -> Any:
+    """Return pairs of rows, where somebody says how they are left out."""
+    if request.cv is None:
+        return None
+    return [(one.train, one.test) for one in data.split(request.cv, request.seed)]
 
 
 def analysis_of(
@@ -661,7 +721,8 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
                 "The average needs rows left out; of a table that is read piece by piece say how, "
                 "such as 10 folds."
             )
-        mean = path.average_of(left, "squared")
+        seen = left if request.max_components is not None else left.walked()
+        mean = path.average_of(seen, "squared")
         assert mean.selection is not None
         return mean.selection, mean
     if request.one_standard_error:
@@ -669,7 +730,8 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
             raise InvalidInputError("one-standard-error needs rows left out; say how with cv.")
         return _simplest_within(path, left)
     if request.wants(LEFT_OUT) and left is not None:
-        selection = path.select_from(left, "squared")
+        seen = left if request.max_components is not None else left.walked()
+        selection = path.select_from(seen, "squared")
         return selection, Model(path=path, index=selection.index, selection=selection)
     criterion = "gcv" if request.wants(LEFT_OUT) else request.criterion
     try:
@@ -743,8 +805,7 @@ def _described(
 def left_out(data: TableProblem, request: Request, path: Path) -> LeftOut | None:
     """Leave rows out as asked for, with all that was learned from rows learned anew."""
     chain = data.preprocessing
-    folds = None if request.cv is None else data.split(request.cv, request.seed)
-    cv = None if folds is None else [(one.train, one.test) for one in folds]
+    cv = _folds(data, request)
     if chain is not None and chain.learns_from_rows:
         from plsdof.chemometrics.preprocessing import preprocessed
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.choice import LEFT_OUT
-from plsdof.analysis.analysis import DEFAULT_COMPONENTS, Request
+from plsdof._core.left_out import MOST
+from plsdof.analysis.analysis import Request
 from plsdof.analysis.data import TableProblem
 from plsdof.chemometrics.classes import ClassErrors
 from plsdof.errors import InvalidInputError
@@ -94,7 +95,7 @@ def classified(data: TableProblem, request: Request) -> ClassAnalysis:
     labels = classes[data.y.astype(np.intp)]
     model = PLSClassifier(
         LEFT_OUT if request.components is None else request.components,
-        max_components=request.max_components or DEFAULT_COMPONENTS,
+        max_components=request.max_components or MOST,
         scale=data.wavelengths is None if request.scale is None else request.scale,
         cv=request.cv,
     ).fit(data.X, labels, data.rows.weights, data.groups)

@@ -79,7 +79,7 @@ class Rows:
             # What was fitted to blocks does not know names.
             named = fit or hasattr(chain, "feature_names_in_")
             X = self.X if named else np.asarray(self.X)
-            values = chain.fit_transform(X) if fit else chain.transform(X)
+            values = chain.fit_transform(X, self.y) if fit else chain.transform(X)
         except InvalidInputError as error:
             if not hasattr(error, "renamed"):
                 raise
@@ -155,6 +155,8 @@ class Problem:
         A column that is not a predictor and has repeated values, if there is one.
     preprocessing : Preprocessor or None
         Fitted to the rows.
+    recipe : str
+        What "auto" has chosen: preprocessing and scaling; empty if nothing was to be chosen.
     """
 
     shape: tuple[int, int]
@@ -172,6 +174,7 @@ class Problem:
     tested_by: str = ""
     replicates: str | None = None
     preprocessing: "Preprocessor | None" = None
+    recipe: str = ""
 
     @property
     def wavelengths(self) -> Array | None:
@@ -329,7 +332,7 @@ class TableProblem(Problem):
 
     def after(self, steps: str) -> "TableProblem":
         """Return the same problem after a chain of preprocessing steps."""
-        if steps == "none":
+        if steps in ("none", "auto"):  # the second is made of recipes later on
             return self
         # It needs scikit-learn, which takes a second to import.
         from plsdof.chemometrics.preprocessing import Preprocessor

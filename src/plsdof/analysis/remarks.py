@@ -171,6 +171,8 @@ _TEXTS = {
     "response would change the components.",
     "preprocessing": "Preprocessed by {steps}. No step looks at {response}, so the Degrees of "
     "Freedom are exact.{anew}",
+    "supervised": "Preprocessed by {steps}, which looks at {response}: Degrees of Freedom and "
+    "standard errors take it for given and are too small; errors of rows left out are not.{anew}",
     "gap": "There is a gap between {before} and {after}, which derivatives and smoothing take for "
     "neighbours.",
     "groups-ignored": "{criterion} takes all rows as independent, which those of one group are "
@@ -229,7 +231,8 @@ def preprocessing_remarks(data: Problem, *, left_out: bool) -> list[Remark]:
     if left_out and chain.learns_from_rows:
         anew = " What the steps learn from rows, they learned anew in every fold."
     response = shortened(data.response)
-    found = [said("preprocessing", steps=chain.steps, response=response, anew=anew)]
+    kind = "supervised" if chain.looks_at_y else "preprocessing"
+    found = [said(kind, steps=chain.steps, response=response, anew=anew)]
     gap = _gap(data.wavelengths) if chain.goes_along_columns else None
     if gap is not None:
         found.append(said("gap", before=data.names[gap], after=data.names[gap + 1]))

@@ -134,6 +134,7 @@ _FEW_COEFFICIENTS = 15
 _HINTS = {
     "last-model": "Allow larger ones with --max-components.",
     "replicates": "Add --groups.",
+    "better-recipe": "Add --preprocess auto.",
     "no-std-errors": "Add --std-errors.",
     "intervals-memory": "Use --in-memory if it fits.",
 }

@@ -13,10 +13,11 @@ from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.display import plural
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
+from plsdof._core.left_out import MOST
 from plsdof._core.warnings import quietly
 from plsdof.analysis import Request
-from plsdof.analysis.analysis import DEFAULT_COMPONENTS, fitted, left_out, scales
 from plsdof.analysis.analysis import chosen as choose
+from plsdof.analysis.analysis import fitted, left_out, scales
 from plsdof.analysis.data import TableProblem
 from plsdof.analysis.remarks import group_remarks, preprocessing_remarks
 from plsdof.analysis.tables import records
@@ -92,7 +93,7 @@ def compare(
             n_splits=splits,
             test_size=test_fraction,
             rng=seed,
-            max_components=max_components or DEFAULT_COMPONENTS,
+            max_components=max_components or MOST,
             scale=scales(request, problem),
             progress=not printing.quiet and sys.stderr.isatty(),
         )

@@ -570,7 +570,8 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
     def _recipes(self, p: int) -> dict[str, Recipe]:  # noqa: ARG002
         """Return what is compared, by name: one recipe, or several for a pool."""
         options = self._options()
-        if options.get("scale") == "auto":
+        scale = options.get("scale")
+        if isinstance(scale, str) and scale == "auto":
             of = {"as measured": False, "scaled": True}
             return {name: self._method.recipe(**options | {"scale": s}) for name, s in of.items()}
         return {"": self._method.recipe(**options)}
