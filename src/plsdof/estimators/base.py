@@ -38,7 +38,7 @@ from plsdof._core.inputs import (
     row_labels,
     shortened,
 )
-from plsdof._core.left_out import LeftOut
+from plsdof._core.left_out import MOST, LeftOut
 from plsdof._core.model import Model
 from plsdof._core.path import Path
 from plsdof._core.plugins import plugin_for
@@ -726,7 +726,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         >>> X, y = load_ozone(return_X_y=True)
         >>> model = PLSRegressor(2).fit(X, y)
         >>> model.predict_interval(X[:1]).round(1)
-        array([[ 1.1, 19.4]])
+        array([[ 1.4, 19.1]])
         >>> model.predict_interval(X[:1], method="normal").round(1)
         array([[ 1.1, 19.3]])
         """
@@ -865,5 +865,9 @@ class ComponentRegressor(PathRegressor[PathType]):
         chosen = isinstance(self.n_components, str)
         name = "max_components" if chosen else "n_components"
         size = getattr(self, name)
-        size = None if chosen and size is None else as_count(size, name)
+        if chosen and size is None:
+            # A walk by rows left out knows where to end; criteria and folds look at all models.
+            size = None if self.n_components in (LEFT_OUT, "average") else MOST
+        else:
+            size = as_count(size, name)
         return {"max_components": size, **super()._options()}

@@ -123,7 +123,7 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
     >>> X, y = load_gasoline(return_X_y=True)
     >>> model = RecipeRegressor("average", recipes=["none", "scale"]).fit(X, y)
     >>> model.recipe_, round(model.model_.rmse, 3)
-    ('none', 0.196)
+    ('scale', 0.202)
     """
 
     n_components: int | Literal["left-out", "average"] = LEFT_OUT

@@ -529,7 +529,7 @@ def prediction_interval(
     >>> model = pls_path(X, y)[2]
     >>> interval = prediction_interval(model, X[:1])
     >>> interval.lower.round(1), interval.upper.round(1)
-    (array([1.1]), array([19.4]))
+    (array([1.4]), array([19.1]))
     >>> prediction_interval(model, X[:1], kind="mean", noise="jacobian").upper.round(1)
     array([11.5])
     """
