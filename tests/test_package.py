@@ -145,6 +145,25 @@ def test_private_modules_are_used_by_their_own_room_only():
                     assert parts[0] == room, (file, node.module)
 
 
+# A protocol of notebooks, and what two libraries keep private.
+REACHED = {"_repr_html_", "_meta", "_worksheet_path"}
+
+
+def test_nobody_reaches_around_a_layer():
+    """Private attributes are used by their own objects, or inside of the core."""
+    found = []
+    for file in SOURCE.rglob("*.py"):
+        if file.relative_to(SOURCE).parts[0] == "_core":
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and re.match("_[a-z]", node.attr):
+                own = re.match(r"(self|cls|super\(\))(\b|$)", ast.unparse(node.value))
+                plain = isinstance(node.value, ast.Name | ast.Call)
+                if not (own and plain) and node.attr not in REACHED:
+                    found.append((file.name, node.lineno, ast.unparse(node)))
+    assert found == []
+
+
 def documented_names():
     lines = (ROOT / "docs" / "api.rst").read_text().splitlines()
     return [line.strip() for line in lines if re.fullmatch(r"   [\w.]+", line)]

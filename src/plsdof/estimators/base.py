@@ -133,6 +133,11 @@ class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         return frozen_model(self).adjusted(X, y, kind, reason=reason, force=force)
 
+    @property
+    def one_response(self) -> bool:
+        """Whether y had one dimension."""
+        return self._fitted()._one_response
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True

@@ -1109,6 +1109,6 @@ def _opened(model: Any) -> _Opened:
         before=fitted[:-1] if is_pipeline and len(fitted.steps) > 1 else None,
         names=getattr(fitted, "feature_names_in_", None),
         response_names=estimator.response_names_,
-        one_response=estimator._one_response,
+        one_response=estimator.one_response,
         noise=getattr(estimator, "noise", None),
     )
