@@ -59,7 +59,6 @@ def test_without_a_test_the_recipe_says_none_or_the_file():
         ("--split", "duplex:0.3", "--streamed"),
         ("--one-standard-error", "--criterion", "bic"),
         ("--one-standard-error", "--components", "3"),
-        ("--one-standard-error", "--streamed"),
         ("--cv", "blocks:1"),
         ("--cv", "blocks:x"),
         ("--cv", "block"),

@@ -42,13 +42,14 @@ def problem(file, response="fat", *, reading=None, **options):
 
 
 def notes(file, response="fat", **options):
-    return "\n".join(problem(file, response, **options).notes)
+    found = problem(file, response, **options)
+    return "\n".join([*found.doubts, *found.notes])
 
 
 def told(file, *words, response="fat", **options):
-    """Say whether one note has all of these words."""
-    found = problem(file, response, **options).notes
-    return any(all(word in note for word in words) for note in found)
+    """Say whether one note, or one doubt, has all of these words."""
+    found = problem(file, response, **options)
+    return any(all(word in note for word in words) for note in (*found.doubts, *found.notes))
 
 
 def joined(file, other, **options):

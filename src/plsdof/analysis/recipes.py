@@ -1,5 +1,7 @@
 """Which preprocessing and scaling: one pool of recipes, for an analysis that then follows one."""
 
+import contextlib
+
 import numpy as np
 
 from plsdof._core.choice import Remark
@@ -15,12 +17,17 @@ _CLEARLY = 2.0
 def chosen_recipe(data: TableProblem, cv: object, max_components: int | None) -> Model:
     """Return the best model of all recipes of spectra, or of tables, by rows left out."""
     # They need scikit-learn, which takes a second to import.
+    from plsdof.chemometrics.preprocessing import UndefinedRowsError
     from plsdof.estimators.recipes import as_recipe, recipe_texts
 
     kind = "table" if data.wavelengths is None else "spectra"
     rows, options = np.asarray(data.rows.X, dtype=np.float64), {"max_components": max_components}
     texts = recipe_texts(kind, rows.shape[1])
-    paths = {text: as_recipe(text, options).fit(rows, data.y, data.rows.weights) for text in texts}
+    paths = {}
+    for text in texts:
+        # A row without a signal has no snv: that recipe takes no part.
+        with contextlib.suppress(UndefinedRowsError):
+            paths[text] = as_recipe(text, options).fit(rows, data.y, data.rows.weights)
     return pooled(paths, average=False, cv=cv, groups=data.groups)
 
 
