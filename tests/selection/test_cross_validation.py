@@ -56,7 +56,7 @@ def test_errors_and_choices_equal_those_of_r(reference, path, block):
     size = len(expected["error"])
     result = cross_validate(reference.X, reference.y, path, max_components=size - 1)
     # R's plsdof averages over folds, whatever their sizes.
-    assert_allclose(result.fold_errors.mean(axis=0), expected["error"], rtol=1e-11)
+    assert_allclose(result.fold_errors.mean(axis=0), expected["error"], rtol=1e-10)
     assert result.select().n_components == expected["m_opt"]
     if "m_opt_cor" in expected:
         assert result.select("pearson").n_components == expected["m_opt_cor"]
@@ -76,7 +76,7 @@ def test_ridge_errors_and_choice_equal_those_of_r(reference):
     penalties = np.array(reference.ridge_cv["lambda"])
     fit = partial(RidgeWithDivisorN, penalties=penalties)
     result = cross_validate(reference.X, reference.y, fit)
-    assert_allclose(result.fold_errors.mean(axis=0), reference.ridge_cv["error"], rtol=1e-11)
+    assert_allclose(result.fold_errors.mean(axis=0), reference.ridge_cv["error"], rtol=1e-9)
     chosen = result.select()
     assert chosen.parameter == reference.ridge_cv["lambda_opt"]
     coef = fit(reference.X, reference.y).path.coef[chosen.index]
