@@ -1,10 +1,20 @@
 """How well rules choose: error on new rows, relative to 10-fold cross-validation's choice.
 
-Run with ``python benchmarks/choice.py [--repeats 20] [--random 600]``. For every design and repeat
-one path is fitted (at most 30 components), every rule takes a model of it, and the mean squared
-error of that model on new rows (against true means if they are simulated) is compared with the
-best model's and with that of cross-validation's choice; means over repeats and designs are
-geometric. Results are kept in ``results/choice.json``: a run that was stopped goes on from there.
+Run with ``python benchmarks/choice.py [--repeats 20] [--random 600] [--families TEXT ...]``. For
+every design and repeat each rule is given the same training rows, and the mean squared error of
+its answer on new rows (against true means if they are simulated) is divided by that of 10-fold
+cross-validation's choice; means over repeats and designs are geometric. Results are kept in
+``results/choice.json``: a run that was stopped goes on from there, and a larger ``--repeats`` adds
+to what is there. ``--page docs/choice.md`` writes the tables into that page.
+
+"default", "average"        `pls_path(X, y)`, its `select()` and `average()`
+"whole walk"                the same choice among all models up to 30 components
+"recipes"                   `RecipeRegressor`, one model or the average: "spectra" for designs whose
+                            columns are spectra, "table" for all others
+"grid search"               the smallest error of ten folds among the same five recipes and sizes
+"bagged PLS"                25 bootstrap samples at the size of cross-validation's choice
+lasso, elastic net, ridge   scikit-learn's, ten folds, columns scaled; on spectra the lasso by LARS
+                            and no elastic net, because coordinate descent takes up to 25 s a fit
 """
 
 import argparse
@@ -16,8 +26,18 @@ from typing import Any
 
 import numpy as np
 from choice_designs import Sample, random_design, real, simulated
+from sklearn.linear_model import ElasticNetCV, LassoCV, LassoLarsCV, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from plsdof import cross_validate, kernel_pls_path, penalized_pls_path, pls_path
+from plsdof import (
+    RecipeRegressor,
+    cross_validate,
+    kernel_pls_path,
+    penalized_pls_path,
+    pls_path,
+)
+from plsdof.estimators.recipes import as_recipe, recipe_texts
 
 RESULTS = File(__file__).with_name("results") / "choice.json"
 MOST = 30
@@ -26,78 +46,144 @@ SEED, RANDOM_SEED = 24, 27
 PURE_NOISE, REAL, RANDOM = "pure noise", "real data", "random"
 # Beyond so many rows, leave-one-out would cost more than all the rest, and has so many folds.
 SINGLE_ROWS = 60
+BAGS = 25
 DEFAULT, AVERAGE, BASE, BEST = "default", "average", "10-fold cross-validation", "best"
+WHOLE = "whole walk"
+UNSCALED, GRID = "10-fold cross-validation, not scaled", "grid search over recipes"
+ONE, POOL = "recipes, one model", "recipes, average"
 RULES = (
     DEFAULT,
     AVERAGE,
+    ONE,
+    POOL,
     BASE,
+    UNSCALED,
+    GRID,
+    WHOLE,
     "leave-one-out",
     "BIC, first minimum",
     "BIC, paper's rule",
     "GCV",
+    "bagged PLS",
+    "RidgeCV",
+    "LassoCV",
+    "ElasticNetCV",
     BEST,
 )
 
 
-def fit_path(sample: Sample) -> Any:
+def fit_path(sample: Sample, most: int | None = MOST) -> Any:
     """Fit the path of a sample."""
     if sample.method == "kernel":
-        return kernel_pls_path(sample.X, sample.y, max_components=MOST)
+        return kernel_pls_path(sample.X, sample.y, max_components=most)
     if sample.method == "penalised":
-        return penalized_pls_path(sample.X, sample.y, max_components=MOST, strength=1.0)
-    return pls_path(sample.X, sample.y, max_components=MOST)
+        return penalized_pls_path(sample.X, sample.y, max_components=most, strength=1.0)
+    return pls_path(sample.X, sample.y, max_components=most)
 
 
 def errors_of(sample: Sample) -> dict[str, float]:
-    """Return the mean squared error on new rows of the model that every rule takes."""
-    path = fit_path(sample)
+    """Return the mean squared error on new rows of the answer of every rule."""
+    X, y = sample.X, sample.y
+    path, ours = fit_path(sample), fit_path(sample, None)
+    base = cross_validate(X, y, path.recipe, cv=10).select().index
     taken = {
-        DEFAULT: path[path.select().index],
-        AVERAGE: path.average(),
-        BASE: path[cross_validate(sample.X, sample.y, path.recipe, cv=10).select().index],
-        # After the default, which would look at models that it has not asked for.
-        "leave-one-out": path[int(np.argmin(_single_rows(path, len(sample.y)).press))],
+        DEFAULT: ours[ours.select().index],
+        AVERAGE: ours.average(),
+        WHOLE: path[path.select().index],
+        BASE: path[base],
+        "leave-one-out": path[int(np.argmin(_single_rows(path, len(y)).press))],
         "BIC, first minimum": path[path.select("bic", rule="first-minimum").index],
         "BIC, paper's rule": path[path.select("bic", rule="paper").index],
         "GCV": path[path.select("gcv").index],
     }
+    predicted = {rule: model.predict(sample.X_new) for rule, model in taken.items()}
+    if sample.method == "pls":
+        predicted["bagged PLS"] = bagged(sample, base)
+        predicted |= of_recipes(sample) | of_scikit_learn(sample)
+    found = {rule: mean_square(values, sample.target) for rule, values in predicted.items()}
     every = path.predict(sample.X_new)
-    found = {}
-    for rule, model in taken.items():
-        predicted = model.predict(sample.X_new) if model.is_average else every[model.index]
-        found[rule] = float(np.mean((predicted - sample.target) ** 2))
-    found[BEST] = float(np.mean((every - sample.target) ** 2, axis=1).min())
+    found[BEST] = min(mean_square(values, sample.target) for values in every)
     return found
+
+
+def mean_square(predicted: Any, target: Any) -> float:
+    """Return the mean squared error."""
+    return float(np.mean((predicted - target) ** 2))
+
+
+def bagged(sample: Sample, size: int) -> Any:
+    """Return the mean prediction of PLS of one size on bootstrap samples."""
+    rng, n = np.random.default_rng(SEED), len(sample.y)
+    found = []
+    for _ in range(BAGS):
+        rows = rng.integers(n, size=n)
+        path = pls_path(sample.X[rows], sample.y[rows], max_components=max(size, 1))
+        found.append(path[min(size, len(path) - 1)].predict(sample.X_new))
+    return np.mean(found, axis=0)
+
+
+def of_recipes(sample: Sample) -> dict[str, Any]:
+    """Return predictions of the pools, and for spectra of what people do instead."""
+    X, y, X_new = sample.X, sample.y, sample.X_new
+    found = {
+        ONE: RecipeRegressor(recipes=sample.kind).fit(X, y).predict(X_new),
+        POOL: RecipeRegressor("average", recipes=sample.kind).fit(X, y).predict(X_new),
+    }
+    if sample.kind == "spectra":
+        texts = recipe_texts("spectra", X.shape[1])
+        recipes = {text: as_recipe(text, {"max_components": MOST}) for text in texts}
+        folds = {text: cross_validate(X, y, one, cv=10) for text, one in recipes.items()}
+        best = min(folds, key=lambda text: np.min(folds[text].mean_error))
+        for rule, text in ((UNSCALED, texts[0]), (GRID, best)):
+            size = folds[text].select().index
+            found[rule] = recipes[text](X, y)[size].predict(X_new)
+    return found
+
+
+def of_scikit_learn(sample: Sample) -> dict[str, Any]:
+    """Return predictions of ridge, lasso and elastic net, tuned by cross-validation."""
+    regressors: dict[str, Any] = {"RidgeCV": RidgeCV(alphas=np.logspace(-4, 5, 46))}
+    if sample.kind == "spectra":
+        regressors["LassoCV"] = LassoLarsCV(cv=10)
+    else:
+        usual = {"cv": 10, "alphas": 50, "tol": 1e-3, "max_iter": 2000}
+        regressors["LassoCV"] = LassoCV(**usual)
+        regressors["ElasticNetCV"] = ElasticNetCV(l1_ratio=[0.1, 0.5, 0.9], **usual)
+    return {
+        rule: make_pipeline(StandardScaler(), one).fit(sample.X, sample.y).predict(sample.X_new)
+        for rule, one in regressors.items()
+    }
 
 
 def _single_rows(path: Any, n: int) -> Any:
     return path.left_out(cv=min(n, SINGLE_ROWS))
 
 
-def run(repeats: int, count: int, out: File) -> dict[str, dict[str, Any]]:
+def run(repeats: int, count: int, out: File, families: list[str]) -> dict[str, dict[str, Any]]:
     """Run what is not in ``out`` yet: family -> design -> rule -> errors of the repeats."""
     known = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
 
-    def keep(family: str, name: str, results: list[dict[str, float]]) -> None:
+    def keep(family: str, name: str, result: dict[str, float]) -> None:
         design = known.setdefault(family, {}).setdefault(name, {})
-        for rule in RULES:
-            values = [float(f"{one[rule]:.5g}") for one in results]
-            design[rule] = [*design.get(rule, []), *values]
+        for rule, value in result.items():
+            design.setdefault(rule, []).append(float(f"{value:.5g}"))
 
-    for family, some in {**simulated(), REAL: real()}.items():
+    for family, some in {REAL: real(), **simulated()}.items():
         for name, draw in some.items():
-            if name in known.get(family, {}):
+            if families and not any(one in f"{family}: {name}" for one in families):
                 continue
             start = time.perf_counter()
-            number = [SEED, *map(ord, f"{family}: {name}")]
-            rngs = [np.random.default_rng([*number, repeat]) for repeat in range(repeats)]
-            keep(family, name, [errors_of(draw(rng)) for rng in rngs])
-            _write(known, out)
-            print(f"{family}, {name}: {time.perf_counter() - start:.0f} s", flush=True)
+            done = len(known.get(family, {}).get(name, {}).get(BASE, ()))
+            for repeat in range(done, repeats):
+                number = [SEED, *map(ord, f"{family}: {name}"), repeat]
+                keep(family, name, errors_of(draw(np.random.default_rng(number))))
+            if done < repeats:
+                _write(known, out)
+                print(f"{family}, {name}: {time.perf_counter() - start:.0f} s", flush=True)
     done = sum(len(one[BEST]) for one in known.get(RANDOM, {}).values())
     for number in range(done, count):
         family, sample = random_design(np.random.default_rng([RANDOM_SEED, number]))
-        keep(RANDOM, family, [errors_of(sample)])
+        keep(RANDOM, f"{family}, {sample.method}", errors_of(sample))
         if number % 50 == 49 or number + 1 == count:
             _write(known, out)
             print(f"{number + 1} random designs", flush=True)
@@ -113,47 +199,44 @@ def _write(known: dict[str, Any], out: File) -> None:
 # ------
 
 
-def _gains(designs: dict[str, Any], rule: str) -> dict[str, Any]:
-    """Return log errors relative to cross-validation's, by design."""
-    return {name: np.log(np.divide(one[rule], one[BASE])) for name, one in designs.items()}
+def _gains(designs: dict[str, Any], rule: str, base: str = BASE) -> dict[str, Any]:
+    """Return log errors relative to a rule's, by design."""
+    return {name: np.log(np.divide(one[rule], one[base])) for name, one in designs.items()}
 
 
-def summary(designs: dict[str, Any], *, pooled: bool = False) -> list[str]:
-    """Return one row per rule; pooled: every repeat is a design of its own."""
+def _rules(designs: dict[str, Any]) -> list[str]:
+    """Return the rules that took part in all designs."""
+    return [rule for rule in RULES if all(rule in one for one in designs.values())]
+
+
+def summary(designs: dict[str, Any], bases: tuple[str, ...] = (BASE,)) -> list[str]:
+    """Return one row per rule: relative to each base, with standard errors between designs."""
+    titles = [f"error / {base}" for base in bases]
     lines = [
-        "| rule | error / cross-validation | beyond twice the best | worst design |",
-        "|---|---|---|---|",
+        "| rule | " + " | ".join(titles) + " | beyond twice the best | worst design |",
+        "|---" * (len(bases) + 3) + "|",
     ]
-    for rule in RULES:
-        gains = _gains(designs, rule)
-        means = {name: float(np.mean(one)) for name, one in gains.items()}
-        far = {
-            name: np.mean(np.greater(one[rule], 2 * np.asarray(one[BEST])))
-            for name, one in designs.items()
-        }
-        if pooled:
-            every = np.concatenate(list(gains.values()))
-            mean, spread = every.mean(), every.std() / np.sqrt(len(every))
-            share = np.average(list(far.values()), weights=[len(one) for one in gains.values()])
-        else:
-            mean, share = np.mean(list(means.values())), np.mean(list(far.values()))
-            parts = [np.var(one) / len(one) for one in gains.values()]
-            spread = np.sqrt(np.sum(parts)) / len(parts)
-        worst = max(means, key=lambda name: means[name])
-        lines.append(
-            f"| {rule} | {np.exp(mean):.3f} ± {spread:.3f} | {100 * share:.1f} % | "
-            f"{np.exp(means[worst]):.2f} ({worst}) |"
-        )
+    for rule in _rules(designs):
+        cells = []
+        for base in bases:
+            means = [float(np.mean(one)) for one in _gains(designs, rule, base).values()]
+            mean, error = np.exp(np.mean(means)), np.std(means, ddof=1) / np.sqrt(len(means))
+            cells.append(f"{mean:.3f} ± {mean * error:.3f}")
+        worst, name = max((np.mean(v), name) for name, v in _gains(designs, rule, bases[0]).items())
+        far = [np.mean(np.greater(v[rule], 2 * np.asarray(v[BEST]))) for v in designs.values()]
+        cells += [f"{100 * np.mean(far):.1f} %", f"{np.exp(worst):.2f} ({name})"]
+        lines.append(f"| {rule} | " + " | ".join(cells) + " |")
     return lines
 
 
 def by_design(designs: dict[str, Any]) -> list[str]:
     """Return errors relative to cross-validation's, one row per design or family."""
-    rules = [rule for rule in RULES if rule != BASE]
+    rules = [rule for rule in RULES if rule != BASE and any(rule in v for v in designs.values())]
     lines = ["| design | " + " | ".join(rules) + " |", "|---" * (len(rules) + 1) + "|"]
-    for name in designs:
-        cells = [np.exp(np.mean(_gains({name: designs[name]}, rule)[name])) for rule in rules]
-        lines.append(f"| {name} | " + " | ".join(f"{one:.2f}" for one in cells) + " |")
+    for name, one in designs.items():
+        gains = {rule: _gains({name: one}, rule)[name] for rule in rules if rule in one}
+        cells = [f"{np.exp(np.mean(gains[rule])):.2f}" if rule in gains else "" for rule in rules]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return lines
 
 
@@ -165,39 +248,68 @@ def by_family(known: dict[str, Any]) -> list[str]:
             continue
         pooled[f"{family} ({len(designs)})"] = {
             rule: [float(np.exp(np.mean(np.log(one[rule])))) for one in designs.values()]
-            for rule in RULES
+            for rule in _rules(designs)
         }
     return by_design(pooled)
 
 
 def pure_noise(designs: dict[str, Any]) -> list[str]:
     """Return mean excess errors, in variances of the noise."""
-    lines = ["| design | " + " | ".join(RULES) + " |", "|---" * (len(RULES) + 1) + "|"]
+    rules = _rules(designs)
+    lines = ["| design | " + " | ".join(rules) + " |", "|---" * (len(rules) + 1) + "|"]
     for name, one in designs.items():
-        cells = " | ".join(f"{np.mean(one[rule]):.3f}" for rule in RULES)
+        cells = " | ".join(f"{np.mean(one[rule]):.3f}" for rule in rules)
         lines.append(f"| {name} | {cells} |")
     return lines
 
 
-def tables(known: dict[str, Any]) -> list[str]:
-    """Return everything, in Markdown."""
+def tables(known: dict[str, Any]) -> dict[str, list[str]]:
+    """Return everything: title -> lines of Markdown."""
     usual = {
         f"{family}, {name}": one
         for family, designs in known.items()
         if family not in (PURE_NOISE, REAL, RANDOM)
         for name, one in designs.items()
     }
-    lines = [f"## {len(usual)} simulated designs", "", *summary(usual), ""]
-    if REAL in known:
-        lines += [f"## {len(known[REAL])} real designs", "", *summary(known[REAL]), ""]
+    found = {}
+    for title, designs in (("simulated designs", usual), ("real designs", known.get(REAL, {}))):
+        spectra = {name: one for name, one in designs.items() if UNSCALED in one}
+        others = {name: one for name, one in designs.items() if UNSCALED not in one}
+        pls = {name: one for name, one in others.items() if POOL in one}
+        for part, bases in (
+            ({f"all {len(designs)} {title}": designs}, (BASE,)),
+            ({f"spectra among the {title} ({len(spectra)})": spectra}, (UNSCALED, GRID, BASE)),
+            ({f"tables among the {title} ({len(pls)})": pls}, (BASE,)),
+        ):
+            for name, some in part.items():
+                if len(some) > 1:
+                    found[name] = summary(some, bases)
     if RANDOM in known:
-        count = sum(len(one[BEST]) for one in known[RANDOM].values())
-        lines += [f"## {count} random designs", "", *summary(known[RANDOM], pooled=True), ""]
-        lines += [*by_design(known[RANDOM]), ""]
-    lines += ["## By family", "", *by_family(known), ""]
+        # Every sample is a design of its own.
+        every = {
+            f"{family} {i}": {rule: [values[i]] for rule, values in one.items()}
+            for family, one in known[RANDOM].items()
+            for i in range(len(one[BEST]))
+        }
+        found[f"{len(every)} random designs"] = summary(every)
+        found["random designs by family"] = by_design(known[RANDOM])
+    found["by family"] = by_family(known)
     if PURE_NOISE in known:
-        lines += ["## Pure noise: excess error", "", *pure_noise(known[PURE_NOISE]), ""]
-    return [*lines, "## By design", "", *by_design(usual | known.get(REAL, {}))]
+        found["pure noise: excess error"] = pure_noise(known[PURE_NOISE])
+    found["by design"] = by_design(usual | known.get(REAL, {}))
+    return found
+
+
+def into_page(page: File, found: dict[str, list[str]]) -> None:
+    """Put tables between ``<!-- choice: start of the title -->`` and ``<!-- end -->``."""
+    first, *parts = page.read_text(encoding="utf-8").split("<!-- choice: ")
+    text = first
+    for part in parts:
+        start, _, rest = part.partition(" -->")
+        table = next(lines for title, lines in found.items() if title.startswith(start))
+        _, end, after = rest.partition("<!-- end -->")
+        text += f"<!-- choice: {start} -->\n" + "\n".join(table) + f"\n{end}{after}"
+    page.write_text(text, encoding="utf-8")
 
 
 def main() -> None:
@@ -205,13 +317,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--random", type=int, default=600, help="number of random designs")
+    parser.add_argument("--families", nargs="*", default=[], help="only designs with these words")
     parser.add_argument("--out", type=File, default=RESULTS)
+    parser.add_argument("--page", type=File, help="write the tables into this page")
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         print("real data at hand:", ", ".join(real()), flush=True)
-        known = run(options.repeats, options.random, options.out)
-    print("\n".join(["", *tables(known)]))
+        known = run(options.repeats, options.random, options.out, options.families)
+    found = tables(known)
+    for title, lines in found.items():
+        print("\n".join(["", f"## {title}", "", *lines]))
+    if options.page:
+        into_page(options.page, found)
 
 
 if __name__ == "__main__":

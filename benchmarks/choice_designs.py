@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from plsdof.datasets.real import CONSTITUENTS, DatasetUnavailableError
+
 N_NEW = 400
 
 
@@ -33,6 +35,8 @@ class Sample:
     target: Any
     method: str = "pls"
     sigma: float = np.nan
+    # "spectra" (columns share a unit and follow each other) or "table": which recipes are pooled.
+    kind: str = "table"
 
 
 Draw = Callable[[np.random.Generator], Sample]
@@ -101,6 +105,35 @@ def spectra(rng, n, p, peaks=6, noise=2e-3, baseline=0.3, scatter=0.0):
     return X * np.exp(scatter * rng.standard_normal((n, 1))), C / C.std(axis=0)
 
 
+def disturbed(rng, n, p, shift=0.0, scatter=0.0, curve=0.0, stray=0.0, noise=1e-3, peaks=6):
+    """Return spectra as instruments disturb them.
+
+    A shift along the axis, a factor per row (particle size), a curved baseline, or stray light,
+    which bends large absorbances: -log10((10^-a + s) / (1 + s)).
+    """
+    x = np.linspace(0, 1, p)
+    centre, width = rng.uniform(0.1, 0.9, peaks), rng.uniform(0.03, 0.12, peaks)
+    C = rng.uniform(0.2, 1.0, (n, peaks))
+    moved = x - shift * rng.standard_normal((n, 1, 1)) - centre[:, None]
+    X = np.einsum("ik,ikj->ij", C, np.exp(-0.5 * (moved / width[:, None]) ** 2))
+    if stray:
+        X = -np.log10((10.0**-X + stray) / (1 + stray))
+    X *= np.exp(scatter * rng.standard_normal((n, 1)))
+    X += curve * rng.standard_normal((n, 3)) @ np.array([np.ones(p), x, x**2])
+    return X + noise * rng.standard_normal((n, p)), C / C.std(axis=0)
+
+
+def buried(rng, n, p, interferents=14, noise=2e-4):
+    """Return spectra whose error falls late: a weak analyte below many strong interferents."""
+    x = np.linspace(0, 1, p)
+    centre = rng.uniform(0.0, 1.0, interferents + 1)
+    width = rng.uniform(0.08, 0.2, interferents + 1)
+    C = rng.standard_normal((n, interferents + 1))
+    C[:, 0] *= 0.03
+    X = C @ np.exp(-0.5 * ((x - centre[:, None]) / width[:, None]) ** 2)
+    return X + noise * rng.standard_normal((n, p)), C[:, :1] / C[:, 0].std()
+
+
 # Means and noise
 # ---------------
 
@@ -148,6 +181,9 @@ def noise_of(rng, mean, kind):
     return noise
 
 
+SPECTRAL = (spectra, disturbed, buried)
+
+
 def draw(rng, *, n, p, rows=plain, coef="dense", mean=None, r2=0.8, noise="normal", method="pls"):
     """Draw a sample; r2 is the share of the mean in the variance of y, None for pure noise."""
     X, F = rows(rng, n + N_NEW, p)
@@ -159,7 +195,8 @@ def draw(rng, *, n, p, rows=plain, coef="dense", mean=None, r2=0.8, noise="norma
         hit = rng.choice(n, max(1, n // 20), replace=False)
         y[hit] += 8.0 * sigma * rng.standard_normal(len(hit))
     new = {"X_new": X[n:], "y_new": y[n:], "target": mu[n:]}
-    return Sample(X=X[:n], y=y[:n], **new, method=method, sigma=sigma)
+    kind = "spectra" if getattr(rows, "func", rows) in SPECTRAL else "table"
+    return Sample(X=X[:n], y=y[:n], **new, method=method, sigma=sigma, kind=kind)
 
 
 SIZES = (5, 4, 3, 2, 1.5, 1, 0.7, 0.5)
@@ -269,6 +306,25 @@ DESIGNS: dict[str, dict[str, dict[str, Any]]] = {
             "mean": sine,
             "method": "kernel",
         },
+    },
+    "disturbed spectra": {
+        name: {"n": n, "p": 150, "rows": rows, "coef": "sparse1", "r2": 0.98}
+        for name, n, rows in (
+            ("shift", 60, partial(disturbed, shift=0.01)),
+            ("scatter", 60, partial(disturbed, scatter=0.2)),
+            ("baseline", 60, partial(disturbed, curve=0.5)),
+            ("stray light", 60, partial(disturbed, stray=0.1)),
+            ("scatter and baseline", 100, partial(disturbed, scatter=0.15, curve=0.3)),
+            (
+                "all, 40 rows",
+                40,
+                partial(disturbed, shift=0.005, scatter=0.1, curve=0.2, stray=0.05),
+            ),
+        )
+    },
+    "late": {
+        f"{n} rows": {"n": n, "p": 200, "rows": buried, "coef": "ones", "r2": 0.95}
+        for n in (40, 60, 100)
     },
     "pure noise": {
         "n<p": {"n": 40, "p": 100, "r2": None},
@@ -398,11 +454,24 @@ R_TABLES = (
 )
 
 
+# Of the real data, these are spectra.
+REAL_SPECTRA = (
+    "gasoline",
+    "cookie",
+    "fermentation",
+    "pectin",
+    "octane",
+    "yarn",
+    "tecator",
+    "mayonnaise",
+)
+
+
 def real_data() -> dict[str, tuple[Any, Any]]:
     """Return X and y of the data sets that are there."""
     from sklearn.datasets import load_diabetes, load_linnerud
 
-    from plsdof.datasets import load_gasoline, load_ozone
+    from plsdof.datasets import fetch_cookie, fetch_kin32fh, load_gasoline, load_ozone
 
     found = {
         "gasoline": load_gasoline(return_X_y=True),
@@ -410,6 +479,12 @@ def real_data() -> dict[str, tuple[Any, Any]]:
         "diabetes": load_diabetes(return_X_y=True),
         "linnerud": (load_linnerud().data, load_linnerud().target[:, 0]),
     }
+    with suppress(DatasetUnavailableError):
+        kin = fetch_kin32fh(n_rows=1000)
+        found["kin32fh"] = (kin.data, kin.target)
+        for part in CONSTITUENTS:
+            dough = fetch_cookie(response=part)
+            found[f"cookie, {part}"] = (dough.data, dough.target)
     if find_spec("statsmodels"):
         from statsmodels import datasets
 
@@ -454,6 +529,8 @@ def _r_data() -> dict[str, tuple[Any, Any]]:
     with suppress(FileNotFoundError):
         oil = _r_objects("pls", "oliveoil")["oliveoil"]
         found["oliveoil (pls)"] = (oil["chemical"], oil["sensory"][:, 0])
+        sauce = _r_objects("pls", "mayonnaise")["mayonnaise"]
+        found["mayonnaise (pls)"] = (sauce["NIR"], sauce["oil.type"])
     return found
 
 
@@ -497,17 +574,20 @@ def _r_objects(package: str, name: str) -> dict[str, Any]:
     raise FileNotFoundError(f"{package}: {name}")
 
 
-def split(rng: np.random.Generator, *, X: Any, y: Any, n: int) -> Sample:
+def split(rng: np.random.Generator, *, X: Any, y: Any, n: int, kind: str) -> Sample:
     """Draw n training rows; at most N_NEW others are new."""
     order = rng.permutation(len(y))
     fitted, new = order[:n], order[n : n + N_NEW]
-    return Sample(X=X[fitted], y=y[fitted], X_new=X[new], y_new=y[new], target=y[new])
+    return Sample(X=X[fitted], y=y[fitted], X_new=X[new], y_new=y[new], target=y[new], kind=kind)
 
 
 def real() -> dict[str, Draw]:
     """Return splits of the data sets at hand: 60 % of the rows, of larger ones 40 and 100 rows."""
     found = {}
     for name, (X, y) in real_data().items():
-        sizes = (round(0.6 * len(y)),) if len(y) < 200 else (40, 100)
-        found |= {f"{name}, {n} rows": partial(split, X=X, y=y, n=n) for n in sizes}
+        kind = "spectra" if name.startswith(REAL_SPECTRA) else "table"
+        large = len(y) >= (100 if kind == "spectra" else 200)
+        sizes = (40, 100) if large else (round(0.6 * len(y)),)
+        for n in sizes:
+            found[f"{name}, {n} rows"] = partial(split, X=X, y=y, n=n, kind=kind)
     return found

@@ -1,9 +1,12 @@
-"""Who takes part, in three tasks.
+"""Who takes part, in five tasks.
 
-"choose": from (X, y) to a chosen number of components and a model that predicts. All centre and
-scale the columns (divisor n - 1) inside each fold, try 1..M components, use the same five folds
-where they can be told which (plskit draws its own five) and take the smallest cross-validated
-error; then they fit the chosen model to all rows. Ours is the default, whatever that is.
+"choose": from (X, y) to a chosen number of components and a model that predicts, with equal work.
+All centre and scale the columns (divisor n - 1) inside each of ten folds, try all of 1..M
+components, use the same folds where they can be told which (plskit draws its own ten, ours are
+every tenth row) and take the smallest error; then they fit the chosen model to all rows.
+
+"default": the answer of those who choose by themselves, with what they do by default. "recipes":
+the pool of five preparations, for its time relative to one.
 
 "validate": errors of ten-fold cross-validation for 1..M components. "count": all Degrees of Freedom
 after a choice, beside the bare decomposition. Each call follows the public documentation of its
@@ -74,10 +77,26 @@ def installed_version(package: str) -> str | None:
         return None
 
 
+def plsdof_equal(problem: Problem, _: int) -> Choice:
+    from plsdof import PLSRegressor
+
+    M = problem.max_components
+    model = PLSRegressor(max_components=M, cv=TEN).fit(problem.X, problem.y)
+    return Choice(n_components=model.n_components_, predict=model.predict)
+
+
 def plsdof_default(problem: Problem, _: int) -> Choice:
     from plsdof import PLSRegressor
 
-    model = PLSRegressor(max_components=problem.max_components).fit(problem.X, problem.y)
+    model = PLSRegressor().fit(problem.X, problem.y)
+    return Choice(n_components=model.n_components_, predict=model.predict)
+
+
+def plsdof_recipes(problem: Problem, _: int) -> Choice:
+    from plsdof import RecipeRegressor
+
+    M = problem.max_components
+    model = RecipeRegressor(max_components=M, cv=TEN).fit(problem.X, problem.y)
     return Choice(n_components=model.n_components_, predict=model.predict)
 
 
@@ -85,7 +104,7 @@ def plsdof_counted(problem: Problem, _: int) -> Choice:
     from plsdof import pls_path
 
     path = pls_path(problem.X, problem.y, max_components=problem.max_components)
-    model = path[path.select().index]
+    model = path[path.select(cv=TEN).index]
     started = time.perf_counter()
     _ = path.dof, path.dof_error
     seconds = time.perf_counter() - started
@@ -185,6 +204,17 @@ def plskit_optimal(problem: Problem, _: int) -> Choice:
     )
 
 
+def plskit_default(problem: Problem, _: int) -> Choice:
+    import plskit
+
+    # It has no default for the largest model: ours looks at 20 in any case.
+    most = min(20, problem.max_components)
+    model = plskit.pls1_fit(problem.X, problem.y, k="optimal", k_max=most, seed=problem.seed)
+    return Choice(
+        n_components=int(model.k_used), predict=lambda X: plskit.pls1_predict(model, X_new=X)
+    )
+
+
 def plskit_validated(problem: Problem, _: int) -> None:
     import plskit
 
@@ -272,11 +302,42 @@ _validated = functools.partial(_contestant, task="validate", random=False)
 CONTESTANTS = (
     _contestant(
         "plsdof",
+        plsdof_equal,
+        "plsdof",
+        "PLSRegressor(max_components=M, cv=10).fit(X, y)",
+        title="plsdof",
+        kind="ours",
+        modules=("plsdof", "plsdof.estimators"),
+        random=False,
+    ),
+    _contestant(
+        "plsdof-default",
         plsdof_default,
         "plsdof",
-        "PLSRegressor(max_components=M).fit(X, y)",
+        "PLSRegressor().fit(X, y)",
         title="plsdof, default",
         kind="ours",
+        task="default",
+        modules=("plsdof", "plsdof.estimators"),
+        random=False,
+    ),
+    _contestant(
+        "plskit-default",
+        plskit_default,
+        "plskit",
+        'pls1_fit(X, y, k="optimal", k_max=20)',
+        title="plskit, default",
+        task="default",
+        modules=("plskit",),
+    ),
+    _contestant(
+        "plsdof-recipes",
+        plsdof_recipes,
+        "plsdof",
+        "RecipeRegressor(max_components=M, cv=10).fit(X, y)",
+        title="plsdof, five recipes",
+        kind="ours",
+        task="recipes",
         modules=("plsdof", "plsdof.estimators"),
         random=False,
     ),
@@ -284,7 +345,7 @@ CONTESTANTS = (
         "plsdof-counted",
         plsdof_counted,
         "plsdof",
-        "path.dof, path.dof_error after path.select()",
+        "path.dof, path.dof_error after path.select(cv=10)",
         title="plsdof, count",
         kind="ours",
         task="count",
@@ -329,7 +390,7 @@ CONTESTANTS = (
         plskit_optimal,
         "plskit",
         'pls1_fit(X, y, k="optimal", k_max=M, find_k_args={"selector": "r2_max", '
-        '"args": {"n_folds": 5}})',
+        '"args": {"n_folds": 10}})',
         modules=("plskit",),
     ),
     _contestant(
@@ -394,6 +455,7 @@ CONTESTANTS = (
 )
 BY_KEY = {contestant.key: contestant for contestant in CONTESTANTS}
 OURS, COUNTED, VALIDATED = "plsdof", "plsdof-counted", "plsdof-cv10"
+DEFAULT, RECIPES = "plsdof-default", "plsdof-recipes"
 FLOOR, SVD = "gram", "svd-values"
 
 

@@ -1,4 +1,4 @@
-"""Time, memory and quality of our default choice, against other packages; validation; counting.
+"""Time, memory and quality of a choice, against other packages on equal work; counting.
 
     python benchmarks/peers.py --out DIR                       all regimes, a quarter of an hour
     python benchmarks/peers.py --out DIR --seconds 300         in five minutes, slow packages cut
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import findings
-from contestants import BY_KEY, CONTESTANTS, COUNTED, FLOOR, OURS, SVD, VALIDATED
+from contestants import BY_KEY, CONTESTANTS, COUNTED, DEFAULT, FLOOR, OURS, SVD, VALIDATED
 from measure import Effort, available_cores, measure
 from ratio_plot import plot
 from regimes import REGIMES, shrunk
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         regimes, effort = [shrunk(one, options.shrink) for one in regimes], QUICK
     if options.seconds:
         effort = replace(effort, deadline=options.seconds, limit=max(options.seconds / 40, 5.0))
-    wanted = {*options.contestants, OURS, COUNTED, VALIDATED, FLOOR, SVD}
+    wanted = {*options.contestants, OURS, DEFAULT, COUNTED, VALIDATED, FLOOR, SVD}
     contestants = [one for one in CONTESTANTS if one.key in wanted]
     threads = sorted({1, options.threads})
     rows = measure(regimes, contestants, threads, effort, lambda line: print(line, flush=True))

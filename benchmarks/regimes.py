@@ -6,10 +6,11 @@ each other work on the same data and the same folds.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-FOLDS = 5
+FOLDS = 10
 TEST_ROWS = 2000
 FACTORS = 10
 _TEST_DRAW = 1_000_000
@@ -18,7 +19,7 @@ _RECUT = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Regime:
-    """A shape, and the kind of population: "factors", "spectra" or "noisy spectra"."""
+    """A shape, and the kind of population: "factors", "spectra", "noisy" or "clean spectra"."""
 
     name: str
     n: int
@@ -33,7 +34,7 @@ class Regime:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What a contestant is given; ``folds`` holds the fold of every row, 0 to 4."""
+    """What a contestant is given; ``folds`` holds the fold of every row, 0 to 9."""
 
     X: np.ndarray
     y: np.ndarray
@@ -57,11 +58,13 @@ REGIMES = (
     Regime(name="nir", n=70, p=700, kind="spectra"),
     Regime(name="nir-noise-100", n=100, p=200, kind="noisy spectra"),
     Regime(name="nir-noise-300", n=300, p=1000, kind="noisy spectra"),
+    Regime(name="nir-clean-300", n=300, p=1000, kind="clean spectra"),
     Regime(name="nir-large", n=500, p=3000, kind="spectra"),
     Regime(name="square", n=500, p=500),
     Regime(name="tall", n=1000, p=500),
     Regime(name="nir-noise-2000", n=2000, p=2000, kind="noisy spectra"),
     Regime(name="huge-tall", n=10_000, p=500),
+    Regime(name="nir-noise-tall", n=10_000, p=500, kind="noisy spectra"),
     Regime(name="tallest", n=100_000, p=200),
 )
 
@@ -117,7 +120,7 @@ def _spectra(n: int, p: int, draw: int) -> tuple[np.ndarray, np.ndarray]:
     return made.data, made.target
 
 
-def _noisy_spectra(n: int, p: int, draw: int) -> tuple[np.ndarray, np.ndarray]:
+def _noisy_spectra(n: int, p: int, draw: int, noise: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
     """Mixtures of twelve smooth spectra on a drifting base line, with noise in every channel."""
     population = np.random.default_rng([4, p])
     k, grid = 12, np.linspace(0, 1, p)
@@ -129,7 +132,7 @@ def _noisy_spectra(n: int, p: int, draw: int) -> tuple[np.ndarray, np.ndarray]:
     shares = rng.dirichlet(np.ones(k), n)
     drift = 0.05 * rng.normal(size=(n, 2))
     X = shares @ pure.sum(axis=1) + drift[:, :1] + drift[:, 1:] * grid
-    X += 1e-3 * rng.normal(size=(n, p))
+    X += noise * rng.normal(size=(n, p))
     return X, shares @ weights + 0.02 * rng.normal(size=n)
 
 
@@ -137,6 +140,7 @@ _POPULATIONS: dict[str, Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]
     "factors": _factors,
     "spectra": _spectra,
     "noisy spectra": _noisy_spectra,
+    "clean spectra": partial(_noisy_spectra, noise=1e-4),
 }
 
 
