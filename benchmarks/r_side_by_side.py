@@ -308,7 +308,7 @@ def stored(folder: Path) -> Iterator[tuple[str, float]]:
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     from _helpers import problems
 
-    problems.SHARED = folder.parent  # the data are beside the numbers
+    problems.DATA = folder.parent / "data"
     for case in ("small", "ozone", "kin32fh-300", "cookie-fat"):
         numbers = json.loads((folder / f"{case}.json").read_text())
         X, y = problems.load_case(case, numbers)

@@ -1,11 +1,10 @@
-"""Shared fixtures: a plain problem, and the reference cases when they are at hand."""
+"""Shared fixtures: a plain problem, the reference cases, a browser."""
 
-import json
 import shutil
 from types import SimpleNamespace
 
 import pytest
-from _helpers.problems import SHARED, load_case, make_problem
+from _helpers.problems import load_case, make_problem, reference_numbers
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 FLAGS = (
@@ -30,11 +29,11 @@ def problem():
 @pytest.fixture(params=CASES)
 def reference(request):
     """Data and published numbers of one reference case."""
-    file = SHARED / "reference" / f"{request.param}.json"
-    if not file.exists():
-        pytest.skip("the reference numbers are not part of the package")
-    numbers = json.loads(file.read_text())
-    X, y = load_case(request.param, numbers)
+    numbers = reference_numbers(request.param)
+    try:
+        X, y = load_case(request.param, numbers)
+    except FileNotFoundError as missing:
+        pytest.skip(f"{missing.filename} may not be redistributed")
     return SimpleNamespace(name=request.param, X=X, y=y, **numbers)
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import http.server
-import json
 import sys
 import threading
 from pathlib import Path
@@ -13,6 +12,7 @@ import pooch
 import pytest
 import rdata
 import scipy.io
+from _helpers.problems import DATA, reference_numbers
 
 import plsdof
 from plsdof.datasets import (
@@ -27,13 +27,8 @@ from plsdof.datasets import (
 from plsdof.datasets.real import COOKIE, KIN32FH, DatasetError, DatasetUnavailableError
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
 
-SHARED = Path(__file__).parents[3] / "shared"
-DATA, REFERENCE = SHARED / "data", SHARED / "reference"
 needs_files = pytest.mark.skipif(
     not (DATA / "cookie.rda").is_file(), reason="the published data files are not at hand"
-)
-needs_reference = pytest.mark.skipif(
-    not (REFERENCE / "ozone.json").is_file(), reason="the reference values are not at hand"
 )
 
 DOWNLOAD = pooch.core.stream_download
@@ -181,9 +176,8 @@ class TestOzone:
         )
         assert path.dof[-1] == pytest.approx(13.0, abs=1e-9)
 
-    @needs_reference
     def test_dof_equals_the_high_precision_reference(self):
-        exact = json.loads((REFERENCE / "ozone.json").read_text())["exact"]
+        exact = reference_numbers("ozone")["exact"]
         path = plsdof.pls_path(*load_ozone(return_X_y=True))
         assert path.dof == pytest.approx(exact["DoF"], abs=1e-9)
         assert path.rss == pytest.approx(exact["RSS"], rel=1e-10)
@@ -327,9 +321,8 @@ class TestKinFile:
         assert mean_absolute_correlation(kin.data) == pytest.approx(0.009, abs=5e-4)
 
     @needs_files
-    @needs_reference
     def test_first_300_rows_give_the_reference_dof(self):
-        exact = json.loads((REFERENCE / "kin32fh-300.json").read_text())["exact"]
+        exact = reference_numbers("kin32fh-300")["exact"]
         kin = fetch_kin32fh(n_rows=300, data_home=DATA)
         assert plsdof.pls_path(kin.data, kin.target, 20).dof == pytest.approx(
             exact["DoF"], abs=1e-9
@@ -383,9 +376,8 @@ class TestCookieFile:
         assert mean_absolute_correlation(X) == pytest.approx(expected, abs=5e-5)
 
     @needs_files
-    @needs_reference
     def test_rows_of_the_paper_give_the_reference_dof(self):
-        exact = json.loads((REFERENCE / "cookie-fat.json").read_text())["exact"]
+        exact = reference_numbers("cookie-fat")["exact"]
         cookie = fetch_cookie(data_home=DATA)
         dof = plsdof.pls_path(cookie.data, cookie.target, 20).dof
         assert dof == pytest.approx(exact["DoF"][:21], abs=1e-8)

@@ -1,11 +1,9 @@
 """Roots of covariances against explicit matrices, and Satterthwaite's degrees of freedom."""
 
-import json
-
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from _helpers.problems import SHARED, make_problem
+from _helpers.problems import make_problem, reference_numbers
 
 from plsdof import pls_path
 from plsdof.datasets import load_gasoline
@@ -111,10 +109,8 @@ def test_intervals_of_the_truth_take_three_more_components():
     np.testing.assert_allclose(short.upper, found.upper, rtol=1e-6)
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the reference numbers of R are not there")
 def test_jackknife_agrees_with_the_test_of_r():
-    numbers = json.loads((SHARED / "reference" / "pls-gasoline.json").read_text())
-    expected = numbers["unscaled"]["jack_3"]
+    expected = reference_numbers("pls-gasoline")["unscaled"]["jack_3"]
     path = pls_path(*load_gasoline(return_X_y=True), 3, scale=False)
     found = jackknife(path[3], cv=10)
     np.testing.assert_allclose(found.coef, expected["coef"], rtol=1e-8)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from _helpers.problems import SHARED, load_case
+from _helpers.problems import DATA, SHARED, load_case
 
 import plsdof
 import reproduction
@@ -203,7 +203,7 @@ def test_ridge_has_the_dof_of_the_papers_formula():
 
 
 def spectra_of_all_rows():
-    file = SHARED / "data" / "cookie.rda"
+    file = DATA / "cookie.rda"
     if not file.exists():
         pytest.skip("the cookie data are not part of the package")
     import rdata

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from _helpers.problems import SHARED
+from _helpers.problems import DATA
 
 from plsdof.datasets import fetch_kin32fh, load_ozone
 from reproduction.data import kin_distance, make_kin, make_rbf_ozone
 
 needs_files = pytest.mark.skipif(
-    not (SHARED / "data" / "kin32fh.mat").is_file(), reason="the published file is not at hand"
+    not (DATA / "kin32fh.mat").is_file(), reason="the published file is not at hand"
 )
 
 
@@ -31,7 +31,7 @@ class TestMakeKin:
 
     @needs_files
     def test_chain_explains_the_published_data_up_to_the_stated_noise(self):
-        kin = fetch_kin32fh(data_home=SHARED / "data")
+        kin = fetch_kin32fh(data_home=DATA)
         D = kin_distance(kin.data)
         residual = kin.target - D
         variance = D**2 * 0.4**2 / 12 + 0.094**2

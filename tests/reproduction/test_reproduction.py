@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from _helpers.problems import SHARED, make_problem
+from _helpers.problems import DATA, make_problem
 from sklearn.model_selection import KFold
 
 from plsdof import cross_validate, datasets, paper, pls_path
@@ -495,14 +495,14 @@ def test_a_run_shows_its_progress_and_the_summary(tmp_path, capsys):
     assert "Claims of the paper" in shown
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the published files are not part of the package")
+@pytest.mark.skipif(
+    not (DATA / "cookie.rda").is_file(), reason="the published files are not part of the package"
+)
 def test_published_data_give_the_known_numbers(monkeypatch, tmp_path):
     monkeypatch.undo()
     for name in ("fetch_cookie", "fetch_kin32fh"):
         monkeypatch.setattr(datasets, name, getattr(datasets.real, name))
-    exhibits = reproduce(
-        ["table1", "fig1"], Settings(), Store(tmp_path / "r", quiet=True), SHARED / "data"
-    )
+    exhibits = reproduce(["table1", "fig1"], Settings(), Store(tmp_path / "r", quiet=True), DATA)
     checks = {check.claim.name: check for exhibit in exhibits for check in exhibit.checks}
     values = {name: check.value for name, check in checks.items()}
     assert values["table1-kin"] == pytest.approx(0.009, abs=5e-4)
@@ -515,9 +515,11 @@ def test_published_data_give_the_known_numbers(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not SHARED.exists(), reason="the published files are not part of the package")
+@pytest.mark.skipif(
+    not (DATA / "cookie.rda").is_file(), reason="the published files are not part of the package"
+)
 def test_many_pairs_of_rows_left_out_give_the_printed_correlation_of_cookie():
-    X = datasets.real.fetch_cookie(data_home=SHARED / "data", rows="all").data
+    X = datasets.real.fetch_cookie(data_home=DATA, rows="all").data
     values = np.array(
         [
             mean_absolute_correlation(np.delete(X, pair, axis=0))

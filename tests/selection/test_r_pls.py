@@ -1,30 +1,22 @@
-"""Agreement with R's package pls on the gasoline data, number by number.
-
-The reference values were made by running R; the test is skipped where they are not at hand.
-"""
-
-import json
-from pathlib import Path
+"""Agreement with R's package pls on the gasoline data, number by number."""
 
 import numpy as np
 import pytest
+from _helpers.problems import reference_numbers
 
 from plsdof import PCRegressor, PLSRegressor, cross_validate, pcr_path, pls_path
 from plsdof.chemometrics import explained_variance
 from plsdof.datasets import load_gasoline
 from plsdof.inference import jackknife
 
-FILE = Path(__file__).parents[3] / "shared" / "reference" / "pls-gasoline.json"
 X, Y = load_gasoline(return_X_y=True)
 # Row i is in fold i mod 10, as by default.
 FOLDS = 10
 
-pytestmark = pytest.mark.skipif(not FILE.exists(), reason="R's numbers are not at hand")
-
 
 @pytest.fixture(scope="module")
 def numbers():
-    return json.loads(FILE.read_text())
+    return reference_numbers("pls-gasoline")
 
 
 @pytest.fixture(params=["unscaled", "scaled"])

@@ -6,7 +6,7 @@ import flint
 import numpy as np
 import pytest
 from _helpers.oracle import dof_from_moments, exact_penalized
-from _helpers.problems import SHARED, counted, difference_penalty, load_case, make_problem
+from _helpers.problems import DATA, counted, difference_penalty, load_case, make_problem
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import SplineTransformer
 
@@ -298,7 +298,7 @@ def test_additive_splines_find_the_functions_and_become_lines_under_a_strong_pen
 
 
 def test_smooth_coefficients_on_near_infrared_spectra():
-    if not (SHARED / "data" / "cookie.rda").exists():
+    if not (DATA / "cookie.rda").exists():
         pytest.skip("the near-infrared data are not part of the package")
     X, y = load_case("cookie-fat", None)
     model = PenalizedPLSRegressor(strength=[0.0, 1e2, 1e4, 1e6], max_components=12)
