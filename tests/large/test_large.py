@@ -5,13 +5,11 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse
-from scipy.sparse.linalg import aslinearoperator
 
 from plsdof import PLSRegressor, pcr_path, pls_path, ridge_path
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.large import ArrayBlocks, Moments, blocks, sources
 from plsdof.large.sources import open_source
-from plsdof.large.sparse import operator_gram
 
 SHAPES = {"tall": (400, 80), "wide": (80, 400)}
 COMPONENTS = 6
@@ -124,13 +122,6 @@ def test_products_alone_give_estimates_within_four_standard_errors(source, data,
         pls_path(source, data[1])
 
 
-def test_linear_operators_need_no_entries(data):
-    X, y = data
-    operator = aslinearoperator(X)
-    exact = pls_path(X, y, COMPONENTS, solver="svd", scale=False)
-    agree(pls_path(operator, y, COMPONENTS, scale=False), exact)
-
-
 def test_moments_collected_piece_by_piece_agree(data):
     X, y = data
     pieces = np.array_split(np.arange(len(y)), 7)
@@ -168,18 +159,18 @@ def test_a_singular_value_decomposition_is_refused(source, data):
 
 def test_scaling_comes_too_late_for_a_gram(data):
     X, y = data
-    scaled = operator_gram(aslinearoperator(X), y)
+    scaled = Moments.of(X, y).gram()
     for fit in (pls_path, pcr_path, ridge_path):
         with pytest.raises(InvalidInputError, match=r"scale=False comes too late.* Moments.gram"):
             fit(scaled, scale=False)
-    gram = operator_gram(aslinearoperator(X), y, scale=False)
+    gram = Moments.of(X, y).gram(scale=False)
     expected = pls_path(X, y, 3, scale=False).coef
     np.testing.assert_allclose(
         pls_path(gram, max_components=3, scale=False).coef, expected, atol=1e-8
     )
 
 
-@pytest.mark.parametrize("wrap", [scipy.sparse.csr_array, scipy.sparse.csc_array, aslinearoperator])
+@pytest.mark.parametrize("wrap", [scipy.sparse.csr_array, scipy.sparse.csc_array])
 def test_a_path_of_products_takes_another_response(wrap, data):
     X, y = data
     other = y + X[:, 0]
@@ -204,7 +195,7 @@ def test_what_has_no_rows_leaves_none_out(data):
     X, y = data
     for path in (
         pls_path(Moments.of(X, y), max_components=4),
-        pls_path(aslinearoperator(X), y, 4),
+        pls_path(Moments.of(X, y).gram(), max_components=4),
     ):
         selection = path.select()
         assert selection.criterion == "gcv"

@@ -84,8 +84,8 @@ class Remark:
 # Where rows cannot be left out.
 NO_ROWS = Remark(
     kind="no-rows",
-    text="GCV chose it, because the data have no rows that could be left out: they are moments, a "
-    "Gram matrix or a LinearOperator.",
+    text="GCV chose it, because the data have no rows that could be left out: they are moments or "
+    "a Gram matrix.",
 )
 
 

@@ -76,7 +76,7 @@ def pls_path(
     Parameters
     ----------
     X : (n, p) array or data frame
-        Predictors, one row per observation. Also a scipy sparse matrix or LinearOperator, a
+        Predictors, one row per observation. Also a scipy sparse matrix, a
         np.memmap or zarr array, a dask array or data frame, blocks of rows or columns as
         `file_blocks` makes them, or `large.Moments`: these are never put into one dense array (see
         the notes).

@@ -398,8 +398,8 @@ class Path:
         """Return the rows behind the path, in memory or not."""
         if self.given is None:
             raise NotAvailableError(
-                "This needs the rows of the data, and moments, a Gram matrix or a LinearOperator "
-                "do not have them. Fit the table itself: an array, a sparse matrix, blocks."
+                "This needs the rows of the data, and moments or a Gram matrix do not have them. "
+                "Fit the table itself: an array, a sparse matrix, blocks."
             )
         return self.given
 

@@ -1,4 +1,4 @@
-"""Data that are not one array: blocks, moments, dask, sparse, operators.
+"""Data that are not one array: blocks, moments, dask, sparse.
 
 All of it ends in a Gram matrix, formed or only multiplied with, which the core takes.
 """

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-import scipy.sparse.linalg
 
 from plsdof._core.inputs import Array, as_count, read_only, require_flag
 from plsdof._core.left_out import Problem, Way
@@ -58,7 +57,7 @@ from plsdof.large.blocks import (
 )
 from plsdof.large.factors import block_factor, merge_factors, standardized_factor
 from plsdof.large.probes import count_by_probes
-from plsdof.large.sparse import read_operator
+from plsdof.large.sparse import read_sparse
 
 # Numbers of rows, predictions or models of folds that are in memory at once: 1 GB.
 _MOST_NUMBERS = 2**27
@@ -606,10 +605,10 @@ def _zipped(a: list[Part], b: list[Part], *, merge: Callable[[Part, Part], Part]
 
 
 def recognises(X: Any) -> bool:
-    """Whether X is sparse, an operator, sums of rows, in blocks, on disk or on a cluster."""
+    """Whether X is sparse, sums of rows, in blocks, on disk or on a cluster."""
     return (
         scipy.sparse.issparse(X)
-        or isinstance(X, scipy.sparse.linalg.LinearOperator | Moments | Gram)
+        or isinstance(X, Moments | Gram)
         or is_dask(X)
         or is_sliced(X)
         or is_blocks(X)
@@ -679,4 +678,4 @@ class OtherData:
             return self.X.gram(scale), None
         if is_blocks(self.X):
             return read_blocks(self.X, scale, self.limit)
-        return read_operator(self.X, self.y, self.weights, scale=scale, limit=self.limit)
+        return read_sparse(self.X, self.y, self.weights, scale=scale, limit=self.limit)

@@ -1,4 +1,4 @@
-"""Sparse and implicit predictors, standardised without being filled.
+"""Sparse predictors, standardised without being filled.
 
 Standardised predictors are a sparse matrix minus one of rank one,
 
@@ -11,17 +11,15 @@ above ``_SHIFT`` variances has fewer than one zero in ``_SHIFT + 1`` entries (by
 this adds at most a quarter to what is stored.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 from scipy.sparse import csc_array, csr_array
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from plsdof._core.inputs import (
     Array,
@@ -36,14 +34,13 @@ from plsdof._core.left_out import Way
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Integers, Operator, Split
 from plsdof._core.recursion import Rows as RowOperator
-from plsdof._core.spectrum import FORMED, Gram, Map, formed
+from plsdof._core.spectrum import Gram, Map, formed
 from plsdof._core.standardize import (
     CONSTANT_ULPS,
     LARGE,
     SMALL,
     Observations,
     Units,
-    centre_columns,
     centre_response,
     require_enough,
     warn_constant_columns,
@@ -53,105 +50,82 @@ from plsdof.errors import InvalidInputError
 from plsdof.large.blocks import checked_shape
 from plsdof.large.probes import count_by_probes
 
-# What sparse and implicit predictors have in common
-# --------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class RowWeights:
-    """Weights of the rows, all positive, and their square roots."""
-
-    weights: Array
-    root: Array
-
-    @property
-    def n(self) -> float:
-        """Sum of the weights."""
-        return float(self.weights.sum())
-
-
-@dataclass(frozen=True, kw_only=True)
-class Problem:
-    """Products with standardised predictors, their means and scales, their sum of squares.
-
-    Attributes
-    ----------
-    forward, backward : callables
-        X_std v and X_std'u for arrays of two dimensions.
-    matrix : callable
-        Forms the Gram matrix on the side that is wanted.
-    x_mean, x_scale : (p,) arrays
-    trace, rounding : float
-        As in `Gram`.
-    """
-
-    forward: Map
-    backward: Map
-    matrix: Callable[[], Array]
-    x_mean: Array
-    x_scale: Array
-    trace: float
-    rounding: float = 0.0
-
-
-def _composed(outer: Map, inner: Map, v: Array) -> Array:
-    return outer(inner(v))
-
-
-def _gram_product(forward: Map, backward: Map, side: str) -> Map:
-    """Return the product with X_std'X_std, or with X_std X_std'."""
-    maps = (backward, forward) if side == "features" else (forward, backward)
-    return partial(_composed, *maps)
-
-
-# Sparse predictors, standardised without being filled
-# ----------------------------------------------------
-
 # Columns whose squared mean exceeds this many variances are shifted.
 _SHIFT = 4.0
-
-# Sparse columns are standardised in blocks of about this many entries.
-_ENTRIES = 2**22
-
 # Dense blocks of rows have at most this many entries.
 DENSE = 2**22
-
 # A multiplication in a sparse product takes about as long as this many in a dense one.
 _SPARSE_COST = 100.0
 
 
-def sparse_problem(X: Any, rows: RowWeights, scale: bool, side: str) -> Problem:
-    """Standardise a sparse matrix, block by block of its columns."""
-    parts = [
-        _standard_columns(X[:, chosen].astype(np.float64), rows, scale)
-        for chosen in _column_blocks(X.indptr)
-    ]
-    A = scipy.sparse.hstack([part.values for part in parts], format="csc")
-    offset = np.concatenate([part.offset for part in parts])
-    if side == "features":
-        factor = _Centred(B=A.tocsr(), left=rows.root, right=offset)
-        forward: Map = factor.product
-        backward: Map = factor.transposed
-    else:
-        factor = _Centred(B=A.T, left=offset, right=rows.root)
-        forward, backward = factor.transposed, factor.product
-    return Problem(
-        forward=forward,
-        backward=backward,
-        matrix=factor.matrix,
-        x_mean=np.concatenate([part.mean for part in parts]),
-        x_scale=np.concatenate([part.scale for part in parts]),
-        trace=float(sum(part.squares.sum() for part in parts)),
+def read_sparse(
+    X: Any, y: Any, sample_weight: Any, *, scale: bool, limit: int
+) -> tuple[Gram, Observations]:
+    """Return the Gram matrix of sparse predictors, on the smaller side, and their rows.
+
+    ``matrix`` is None and ``times`` works through X if the smaller of n and p is above ``limit``.
+
+    Cost: O(nnz) time and two copies of X; O(nnz k) per product with k vectors, in memory of
+    O(max(n, p) k); to form a matrix of order d, the cheaper of a sparse product and dense products
+    of blocks of rows, and d^2 numbers of memory.
+    """
+    n_rows, p = checked_shape(X)
+    y = as_response(y, n_rows)
+    limit = as_count(limit, "limit")
+    require_flag(scale)
+    matrix = _in_columns(X)
+    # Rows without weight are left out.
+    weights, row_scale, kept = as_weights(sample_weight, n_rows), None, None
+    if weights is not None:
+        kept = weights > 0
+        matrix, y, weights = csc_array(matrix.tocsr()[kept]), y[kept], weights[kept]
+        require_enough(weights)
+        row_scale = read_only(np.sqrt(weights))
+    each = np.ones(len(y)) if weights is None else weights
+    n, root = float(each.sum()), np.sqrt(each)
+    columns = _standard_columns(matrix, each, n, scale)
+    response = centre_response(y, row_scale)
+    units = Units(
+        n=n,
+        n_rows=len(y),
+        x_mean=read_only(columns.shift + columns.offset),
+        x_scale=read_only(columns.scale),
+        y_mean=response.mean,
+        row_scale=row_scale,
     )
-
-
-def _column_blocks(indptr: Any) -> Iterator[slice]:
-    """Cut the columns into blocks of about ``_ENTRIES`` entries; an empty column counts as one."""
-    load = np.asarray(indptr[1:], dtype=np.int64) + np.arange(1, len(indptr))
-    cuts = np.searchsorted(load, np.arange(_ENTRIES, load[-1], _ENTRIES))
-    edges = np.unique(np.concatenate([[0], cuts, [len(load)]]))
-    for first, last in pairwise(edges):
-        yield slice(int(first), int(last))
+    warn_constant_columns(np.isinf(units.x_scale), None)
+    # On the side of the smaller matrix, in rows.
+    offset = columns.offset / columns.scale
+    A = columns.values.copy()
+    A.data /= columns.scale[_column_of(A)]
+    A.data *= root[A.indices]
+    wide = len(y) <= p
+    factor = _Centred(A.T, offset, root) if wide else _Centred(A.tocsr(), root, offset)
+    forward: Map = factor.transposed if wide else factor.product
+    backward: Map = factor.product if wide else factor.transposed
+    vector = response.values if wide else read_only(backward(response.values[:, None])[:, 0])
+    facts: dict[str, Any] = {
+        "side": "samples" if wide else "features",
+        "units": units,
+        "response": vector,
+        "total": float(response.values @ response.values),
+        "to_features": backward,
+        "to_samples": forward,
+    }
+    if len(vector) <= limit:
+        gram = formed(factor.matrix(), **facts)
+    else:
+        trace = float(np.sum(columns.squares / columns.scale**2))
+        gram = Gram(trace=trace, times=factor.normal_product, count=count_by_probes, **facts)
+    given = Observations(
+        X=SparseRows(X=columns.values.tocsr(), shift=columns.shift),
+        y=read_only(y.copy()),
+        weights=weights,
+        n=n,
+        names=None,
+        kept=None if kept is None or kept.all() else kept,
+    )
+    return gram, given
 
 
 def _in_columns(X: Any) -> "csc_array[Any]":
@@ -174,17 +148,19 @@ def _in_columns(X: Any) -> "csc_array[Any]":
 
 @dataclass(frozen=True, kw_only=True)
 class _Columns:
-    """Some columns of A, with the mean they still have (``offset``) and their sums of squares."""
+    """Columns minus ``shift``, the mean they still have (``offset``), scales, sums of squares."""
 
     values: "csc_array[np.float64]"
+    shift: Array
     offset: Array
-    mean: Array
     scale: Array
     squares: Array
 
 
-def _standard_columns(block: Any, rows: RowWeights, scale: bool) -> _Columns:
-    highest, lowest = (np.ravel(end.toarray()) for end in (block.max(axis=0), block.min(axis=0)))
+def _standard_columns(given: Any, weights: Array, n: float, scale: bool) -> _Columns:
+    """Shift the columns that need it, and find their scales."""
+    values = given.astype(np.float64)
+    highest, lowest = (np.ravel(end.toarray()) for end in (values.max(axis=0), values.min(axis=0)))
     magnitude = np.maximum(np.abs(highest), np.abs(lowest))
     constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude
     extreme = (magnitude > LARGE) | (~constant & (magnitude < SMALL))
@@ -193,21 +169,21 @@ def _standard_columns(block: Any, rows: RowWeights, scale: bool) -> _Columns:
             f"X has columns whose largest absolute value is {magnitude[extreme][0]:.1e}; their "
             "squares leave the range of 64-bit floats. Change the units."
         )
-    mean, squares = _moments(block, rows)
-    shift = _shift(block, np.where(constant, 0.0, mean), squares, rows.n)
-    if shift.any():
-        block = _shifted(block, shift)
-        mean, squares = _moments(block, rows)
-    divisor = np.sqrt(squares / (rows.n - 1.0)) if scale else np.ones(len(squares))
-    divisor = np.where(constant, np.inf, divisor)
-    block.data /= divisor[_column_of(block)]
-    block.data *= rows.root[block.indices]
+    mean, squares = _moments(values, weights, n)
+    # With extreme weights there may be many zeros; shifting may not double what is stored.
+    far = ~constant & (n * mean**2 > _SHIFT * squares)
+    far &= 2 * np.diff(values.indptr) >= values.shape[0]
+    shift = np.where(far, mean, 0.0)
+    if far.any():
+        values = _shifted(values, shift)
+        mean, squares = _moments(values, weights, n)
+    divisor = np.sqrt(squares / (n - 1.0)) if scale else np.ones(len(squares))
     return _Columns(
-        values=block,
-        offset=mean / divisor,
-        mean=shift + mean,
-        scale=divisor,
-        squares=squares / divisor**2,
+        values=values,
+        shift=shift,
+        offset=mean,
+        scale=np.where(constant, np.inf, divisor),
+        squares=squares,
     )
 
 
@@ -215,29 +191,19 @@ def _column_of(block: Any) -> npt.NDArray[np.intp]:
     return np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
 
 
-def _moments(block: Any, rows: RowWeights) -> tuple[Array, Array]:
+def _moments(block: Any, weights: Array, n: float) -> tuple[Array, Array]:
     """Return weighted means and sums of squares about them, in two passes over what is stored.
 
     A mean is added up to some roundings of it; where that matters, the column gets shifted by it
     and comes here once more.
     """
     column, stored = _column_of(block), np.diff(block.indptr)
-    weight = rows.weights[block.indices]
+    weight = weights[block.indices]
     add = partial(np.bincount, column, minlength=block.shape[1])
-    zeros = np.where(stored == block.shape[0], 0.0, rows.n - add(weight))
-    mean = add(weight * block.data) / rows.n
+    zeros = np.where(stored == block.shape[0], 0.0, n - add(weight))
+    mean = add(weight * block.data) / n
     squares = add(weight * (block.data - mean[column]) ** 2) + zeros * mean**2
     return mean, squares
-
-
-def _shift(block: Any, mean: Array, squares: Array, n: float) -> Array:
-    """Return the means of columns where these would cost digits, zero for the others. (p,).
-
-    With extreme weights there may be many zeros; shifting may not double what is stored.
-    """
-    shifted = n * mean**2 > _SHIFT * squares
-    shifted &= 2 * np.diff(block.indptr) >= block.shape[0]
-    return np.where(shifted, mean, 0.0)
 
 
 def _shifted(block: Any, shift: Array) -> Any:
@@ -248,7 +214,7 @@ def _shifted(block: Any, shift: Array) -> Any:
     return scipy.sparse.hstack([block[:, others], dense], format="csc")[:, order]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Centred:
     """C = B - left right' with B in rows."""
 
@@ -265,6 +231,9 @@ class _Centred:
         result: Array = self.B.T @ np.ascontiguousarray(u)
         result -= np.multiply.outer(self.right, self.left @ u)
         return result
+
+    def normal_product(self, v: Array) -> Array:
+        return self.transposed(self.product(v))
 
     def matrix(self) -> Array:
         stored = np.diff(self.B.indptr).astype(np.float64)
@@ -317,13 +286,6 @@ class SparseRows:
     X: "csr_array[np.float64]"
     shift: Array
 
-    @classmethod
-    def of(cls, X: Any, rows: RowWeights) -> "SparseRows":
-        """Shift the columns of a matrix in columns that need it."""
-        matrix = X.astype(np.float64)
-        shift = _shift(matrix, *_moments(matrix, rows), rows.n)
-        return cls(X=(_shifted(matrix, shift) if shift.any() else matrix).tocsr(), shift=shift)
-
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
@@ -370,219 +332,3 @@ class SparseRows:
 
 def _by_products(stored: SparseRows, given: Observations, scale: bool, split: Split) -> Operator:
     return RowOperator(stored, given.y, split, given.weights, scale=scale)
-
-
-# Predictors that are only there through products: scipy linear operators
-# -----------------------------------------------------------------------
-
-_EPS = float(np.finfo(np.float64).eps)
-# Results of block products have at most this many columns.
-_WIDTH = 64
-# Roundings of the size of the means in one product.
-_PER_PRODUCT = 2.0
-
-
-def operator_problem(X: Any, rows: RowWeights, scale: bool, side: str, *, limit: int) -> Problem:
-    """Standardise a linear operator through its products."""
-    p = X.shape[1]
-    x_mean = _operator_mean(X, rows)
-    width = max(min(DENSE // max(X.shape), _WIDTH), 1)
-    if p <= limit:
-        x_mean, x_scale = _seen_columns(X, rows, scale, width)
-    elif not scale:
-        x_scale = np.ones(p)
-    else:
-        raise InvalidInputError(
-            f"X is a LinearOperator with {p} columns; their standard deviations would take one "
-            f"product each, which is done up to {limit:,} columns. Pass scale=False, with an "
-            "operator that divides by the standard deviations if you know them."
-        )
-    forward = partial(_forward, X, rows, x_scale)
-    backward = partial(_backward, X, rows, x_scale)
-    times = _gram_product(forward, backward, side)
-    # Products of X itself have the means in them, and lose digits in proportion to their size.
-    offset = float(np.linalg.norm(x_mean / x_scale))
-    rounding = _PER_PRODUCT * _EPS * np.sqrt(rows.n) * offset
-    return Problem(
-        forward=forward,
-        backward=backward,
-        matrix=partial(_formed_by_products, times, min(X.shape), width),
-        x_mean=x_mean,
-        x_scale=x_scale,
-        trace=np.nan,
-        rounding=rounding,
-    )
-
-
-def _operator_mean(operator: "LinearOperator[Any]", rows: RowWeights) -> Array:
-    try:
-        mean = np.asarray(operator.rmatvec(rows.weights), dtype=np.float64) / rows.n
-    except (NotImplementedError, TypeError) as error:
-        raise InvalidInputError(
-            "X is a LinearOperator without products with its transpose; define rmatvec (and, for "
-            "speed, rmatmat)."
-        ) from error
-    bad = np.flatnonzero(~np.isfinite(mean))
-    if len(bad):
-        raise InvalidInputError(
-            f"X'w is NaN or infinity in column(s) {shortened([str(j) for j in bad])} of the "
-            "LinearOperator X; all its entries must be finite."
-        )
-    return mean
-
-
-def _seen_columns(
-    operator: "LinearOperator[Any]", rows: RowWeights, scale: bool, width: int
-) -> tuple[Array, Array]:
-    """Return means and scales as `standardize` has them, from products with unit vectors."""
-    parts = []
-    for unit in _unit_blocks(operator.shape[1], width):
-        seen = np.asarray(operator.matmat(unit), dtype=np.float64)
-        parts.append(centre_columns(seen, rows.weights, rows.n, scale))
-    mean = np.concatenate([part.mean for part in parts])
-    return mean, np.concatenate([part.scale for part in parts])
-
-
-def _unit_blocks(order: int, width: int) -> Iterator[Array]:
-    for first in range(0, order, width):
-        columns = np.arange(first, min(first + width, order))
-        unit = np.zeros((order, len(columns)))
-        unit[columns, columns - first] = 1.0
-        yield unit
-
-
-def _forward(operator: "LinearOperator[Any]", rows: RowWeights, x_scale: Array, v: Array) -> Array:
-    """X_std v: the mean is that of the product, which is exactly centred then."""
-    values = np.asarray(operator.matmat(v / x_scale[:, None]), dtype=np.float64)
-    return (values - rows.weights @ values / rows.n) * rows.root[:, None]
-
-
-def _backward(operator: "LinearOperator[Any]", rows: RowWeights, x_scale: Array, u: Array) -> Array:
-    """X_std'u."""
-    root = rows.root[:, None]
-    balanced = root * (u - root * (root.T @ u) / rows.n)
-    return np.asarray(operator.rmatmat(balanced), dtype=np.float64) / x_scale[:, None]
-
-
-def _formed_by_products(times: Map, order: int, width: int) -> Array:
-    parts = [times(unit) for unit in _unit_blocks(order, width)]
-    result = np.concatenate(parts, axis=1)
-    return (result + result.T) / 2
-
-
-# Gram matrices of sparse and implicit predictors, which are never made dense
-# ---------------------------------------------------------------------------
-
-
-def operator_gram(
-    X: Any,
-    y: Any,
-    *,
-    scale: bool = True,
-    sample_weight: Any = None,
-    limit: int = FORMED,
-) -> Gram:
-    """Return the Gram matrix of sparse or implicit predictors, on the smaller side.
-
-    Parameters
-    ----------
-    X : sparse matrix or array of any format, or LinearOperator, (n, p)
-        An operator needs ``rmatvec`` (or ``rmatmat``) as well.
-    y : (n,) array
-    scale : bool
-        Scale columns to unit variance. The variances of an operator take one product per column;
-        with more columns than ``limit`` that is refused.
-    sample_weight : (n,) array, optional
-    limit : int
-        Largest order for which the matrix is formed.
-
-    Returns
-    -------
-    Gram
-        ``matrix`` is None and ``times`` works through X if the smaller of n and p is above
-        ``limit``; ``trace`` of such an operator is nan.
-
-    Notes
-    -----
-    Cost: O(nnz) time and a copy of X to standardise; O(nnz k) per product with k vectors, in
-    memory of O(max(n, p) k); to form a matrix of order d, the cheaper of a sparse product and
-    dense products of blocks of rows, and d^2 numbers of memory; for an operator, d products with
-    it and its transpose.
-
-    The columns of an operator cannot be shifted: digits are lost in proportion to |mean| /
-    standard deviation. Whether they vary is seen only if there are at most ``limit`` of them.
-
-    Examples
-    --------
-    >>> X = scipy.sparse.csr_array([[0.0, 3.0], [0.0, 1.0], [6.0, 0.0], [0.0, 0.0]])
-    >>> gram = operator_gram(X, [1.0, 2.0, 3.0, 4.0])
-    >>> gram.side, gram.trace, gram.units.x_scale
-    ('features', 6.0, array([3.        , 1.41421356]))
-    """
-    return read_operator(X, y, sample_weight, scale=scale, limit=limit)[0]
-
-
-def read_operator(
-    X: Any, y: Any, sample_weight: Any, *, scale: bool, limit: int
-) -> tuple[Gram, Observations | None]:
-    """Return the Gram matrix of sparse or implicit predictors, and their rows if they have any."""
-    n_rows, p = checked_shape(X)
-    y = as_response(y, n_rows)
-    limit = as_count(limit, "limit")
-    require_flag(scale)
-    is_sparse = scipy.sparse.issparse(X)
-    X = _in_columns(X) if is_sparse else aslinearoperator(X)
-    # Rows without weight are left out.
-    weights, row_scale, kept = as_weights(sample_weight, n_rows), None, None
-    if weights is not None:
-        kept = weights > 0
-        chosen = scipy.sparse.eye_array(n_rows, format="csr")[kept]
-        y, weights = y[kept], weights[kept]
-        require_enough(weights)
-        row_scale = read_only(np.sqrt(weights))
-        X = csc_array(chosen @ X) if is_sparse else aslinearoperator(chosen) @ X
-    ones = np.ones(len(y))
-    rows = RowWeights(
-        weights=ones if weights is None else weights, root=ones if row_scale is None else row_scale
-    )
-    side = "samples" if len(y) <= p else "features"
-    make = sparse_problem if is_sparse else partial(operator_problem, limit=limit)
-    problem = make(X, rows, scale, side)
-    warn_constant_columns(np.isinf(problem.x_scale), None)
-    response = centre_response(y, row_scale)
-    units = Units(
-        n=rows.n,
-        n_rows=len(y),
-        x_mean=read_only(problem.x_mean),
-        x_scale=read_only(problem.x_scale),
-        y_mean=response.mean,
-        row_scale=row_scale,
-    )
-    vector = response.values
-    if side == "features":
-        vector = read_only(problem.backward(vector[:, None])[:, 0])
-    facts: dict[str, Any] = {
-        "side": side,
-        "units": units,
-        "response": vector,
-        "total": float(response.values @ response.values),
-        "to_features": problem.backward,
-        "to_samples": problem.forward,
-        "rounding": problem.rounding,
-    }
-    if len(vector) <= limit:
-        gram = formed(problem.matrix(), **facts)
-    else:
-        times = _gram_product(problem.forward, problem.backward, side)
-        gram = Gram(trace=problem.trace, times=times, count=count_by_probes, **facts)
-    if not is_sparse:
-        return gram, None
-    given = Observations(
-        X=SparseRows.of(X, rows),
-        y=read_only(y.copy()),
-        weights=weights,
-        n=rows.n,
-        names=None,
-        kept=None if kept is None or kept.all() else kept,
-    )
-    return gram, given

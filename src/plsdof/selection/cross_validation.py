@@ -746,8 +746,8 @@ def _read(source: Source, path: Any, options: dict[str, Any]) -> tuple[Recipe, O
     gram, given = source.read(bool(recipe.options["scale"]))
     if given is None:
         raise NotAvailableError(
-            "Cross-validation needs the rows of the data, and moments, a Gram matrix or a "
-            "LinearOperator do not have them."
+            "Cross-validation needs the rows of the data, and moments or a Gram matrix do "
+            "not have them."
         )
     return _same_penalties(recipe, gram, None, None), given
 

@@ -1,4 +1,4 @@
-"""Gram matrices of sparse and implicit predictors against dense standardised data."""
+"""Gram matrices of sparse predictors against dense standardised data."""
 
 import tracemalloc
 import warnings
@@ -6,13 +6,11 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from plsdof import pls_path
 from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
-from plsdof.large import sparse as sparse_problem
-from plsdof.large.sparse import operator_gram
+from plsdof.large import sparse as module
+from plsdof.large.sparse import read_sparse
 
 FORMATS = ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")
 SHAPES = {
@@ -20,6 +18,10 @@ SHAPES = {
     "wide": (17, 60),
     "even": (31, 30),
 }  # even: wide without the rows of zero weight
+
+
+def sparse_gram(X, y, sample_weight=None, *, scale=True, limit=5000):
+    return read_sparse(X, y, sample_weight, scale=scale, limit=limit)[0]
 
 
 def sparse_table(n, p, seed=0, density=0.3):
@@ -82,7 +84,7 @@ def assert_same(gram, dense, tolerance=1e-10):
 def test_sparse_gram_is_that_of_dense_data(shape, weighted, scale, limit):
     X, y = sparse_table(*SHAPES[shape])
     weights = weights_of(len(X)) if weighted else None
-    gram = operator_gram(
+    gram = sparse_gram(
         scipy.sparse.csr_array(X), y, scale=scale, sample_weight=weights, limit=limit
     )
     dense = standardize(X, y, scale=scale, sample_weight=weights)
@@ -91,32 +93,13 @@ def test_sparse_gram_is_that_of_dense_data(shape, weighted, scale, limit):
     assert gram.trace == pytest.approx(np.sum(dense.X**2), rel=1e-10)
 
 
-@pytest.mark.parametrize("limit", [5000, 3], ids=["formed", "not-formed"])
-@pytest.mark.parametrize("scale", [True, False])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_operator_gram_is_that_of_dense_data(shape, weighted, scale, limit):
-    X, y = sparse_table(*SHAPES[shape])
-    X[:, 1] -= 1e6  # the columns of an operator cannot be shifted
-    X[:, 4] -= 1e4
-    weights = weights_of(len(X)) if weighted else None
-    dense = standardize(X, y, scale=scale, sample_weight=weights)
-    if scale and limit == 3:
-        with pytest.raises(InvalidInputError, match="scale=False"):
-            operator_gram(aslinearoperator(X), y, sample_weight=weights, limit=limit)
-        return
-    gram = operator_gram(aslinearoperator(X), y, scale=scale, sample_weight=weights, limit=limit)
-    assert_same(gram, dense)
-    assert np.isnan(gram.trace) == (limit == 3)
-
-
 @pytest.mark.parametrize("kind", ["array", "matrix"])
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_every_sparse_format_gives_the_same(fmt, kind):
     X, y = sparse_table(40, 12)
     make = scipy.sparse.csr_array if kind == "array" else scipy.sparse.csr_matrix
     given = make(X).asformat(fmt)
-    assert_same(operator_gram(given, y), standardize(X, y))
+    assert_same(sparse_gram(given, y), standardize(X, y))
     np.testing.assert_array_equal(given.toarray(), X)
 
 
@@ -125,7 +108,7 @@ def test_other_types_are_read_as_numbers(dtype):
     rng = np.random.default_rng(0)
     X = (rng.integers(0, 4, (30, 6)) * (rng.random((30, 6)) < 0.5)).astype(dtype)
     y = rng.normal(size=30)
-    assert_same(operator_gram(scipy.sparse.coo_array(X), y), standardize(X, y))
+    assert_same(sparse_gram(scipy.sparse.coo_array(X), y), standardize(X, y))
 
 
 @pytest.mark.parametrize("make", [scipy.sparse.coo_array, scipy.sparse.coo_matrix])
@@ -145,7 +128,7 @@ def test_duplicates_add_up_and_stored_zeros_are_zeros(fmt, make):
         given = compressed((values[order], minor[order], indptr), shape=X.shape)
         assert given.nnz == len(values)
     stored = given.nnz
-    assert_same(operator_gram(given, y), standardize(X, y))
+    assert_same(sparse_gram(given, y), standardize(X, y))
     assert given.nnz == stored
 
 
@@ -156,23 +139,8 @@ def test_columns_far_from_zero_keep_their_digits():
     X[:, 7] *= rng.random(50) < 0.3
     y = rng.normal(size=50)
     for limit in (5000, 0):
-        gram = operator_gram(scipy.sparse.csr_array(X), y, limit=limit)
+        gram = sparse_gram(scipy.sparse.csr_array(X), y, limit=limit)
         assert_same(gram, standardize(X, y), tolerance=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore::plsdof.errors.RankExhaustedWarning")
-@pytest.mark.parametrize("shape", [(40, 8), (12, 12), (10, 30)])
-@pytest.mark.parametrize("offset", [1e2, 1e8])
-def test_an_operator_says_what_the_means_of_its_columns_cost(shape, offset):
-    rng = np.random.default_rng(8)
-    X = rng.normal(size=shape) + offset
-    y = X[:, 0] + rng.normal(size=shape[0])
-    path, truth = pls_path(aslinearoperator(X), y, 3), pls_path(X, y, 3)
-    size = np.linalg.norm(truth.exact.standardized_coef, axis=1)
-    M = len(path.dof)
-    off = np.linalg.norm(path.exact.standardized_coef - truth.exact.standardized_coef[:M], axis=1)
-    assert np.all(np.abs(path.dof - truth.dof[:M]) <= path.dof_error)
-    assert np.all(off <= path.coef_error * size[:M])
 
 
 def test_shifting_columns_stores_at_most_a_quarter_more():
@@ -181,7 +149,7 @@ def test_shifting_columns_stores_at_most_a_quarter_more():
     X = scipy.sparse.csc_array(
         (10 + rng.normal(size=(500, 200))) * (rng.random((500, 200)) < share)
     )
-    gram = operator_gram(X, rng.normal(size=500), limit=0)
+    gram = sparse_gram(X, rng.normal(size=500), limit=0)
     held = gram.to_samples.__self__.B.nnz
     assert X.nnz < held <= 1.25 * X.nnz
 
@@ -192,44 +160,34 @@ def test_extreme_weights_do_not_fill_the_zeros_of_a_column():
     X[:10] = 10 + rng.normal(size=(10, 20))
     weights = np.where(np.arange(100) < 10, 1.0, 1e-6)
     given = scipy.sparse.csr_array(X)
-    gram = operator_gram(given, rng.normal(size=100), sample_weight=weights, limit=0)
+    gram = sparse_gram(given, rng.normal(size=100), sample_weight=weights, limit=0)
     assert gram.to_samples.__self__.B.nnz == given.nnz
 
 
 def test_sparse_and_dense_products_form_the_same_matrix(monkeypatch):
     X, y = sparse_table(80, 30)
-    monkeypatch.setattr(sparse_problem, "DENSE", 300)
+    monkeypatch.setattr(module, "DENSE", 300)
     for shape in (X, X.T[:, :30]):
         matrices = []
         for cost in (0.0, np.inf):
-            monkeypatch.setattr(sparse_problem, "_SPARSE_COST", cost)
-            gram = operator_gram(scipy.sparse.csr_array(shape), y[: len(shape)], limit=0)
+            monkeypatch.setattr(module, "_SPARSE_COST", cost)
+            gram = sparse_gram(scipy.sparse.csr_array(shape), y[: len(shape)], limit=0)
             matrices.append(gram.to_samples.__self__.matrix())
         largest = np.abs(matrices[0]).max()
         np.testing.assert_allclose(matrices[0], matrices[1], atol=1e-12 * largest, rtol=0)
         assert not np.array_equal(matrices[0], matrices[1])  # two routes, not one
-    strips = list(sparse_problem._strips(80, 30))
+    strips = list(module._strips(80, 30))
     assert strips[0] == slice(0, 10)  # 300 entries of 30 columns
     assert strips[-1] == slice(70, 80)
 
 
-def test_blocks_do_not_change_the_result(monkeypatch):
-    X, y = sparse_table(80, 30)
-    whole = operator_gram(scipy.sparse.csr_array(X), y, limit=0)
-    monkeypatch.setattr(sparse_problem, "_ENTRIES", 50)
-    cut = operator_gram(scipy.sparse.csr_array(X), y, limit=0)
-    assert_same(cut, standardize(X, y))
-    np.testing.assert_array_equal(cut.units.x_scale, whole.units.x_scale)
-
-
-@pytest.mark.parametrize("wrap", [scipy.sparse.csr_array, aslinearoperator])
 @pytest.mark.parametrize("limit", [5000, 30])
-def test_constant_columns_are_kept_with_infinite_scale(wrap, limit):
+def test_constant_columns_are_kept_with_infinite_scale(limit):
     X, y = sparse_table(40, 12)
     X[:, [1, 4]] -= X[:, [1, 4]].mean(axis=0)
     X[:, 6], X[:, 8] = 0.0, 1.0 / 3.0
     with pytest.warns(ConstantColumnWarning, match=r"2 column.*'6', '8'"):
-        gram = operator_gram(wrap(X), y, limit=limit)
+        gram = sparse_gram(scipy.sparse.csr_array(X), y, limit=limit)
     with pytest.warns(ConstantColumnWarning):
         dense = standardize(X, y)
     assert_same(gram, dense)
@@ -242,7 +200,7 @@ def test_constant_columns_far_from_zero_stay_constant_with_weights():
     X = np.concatenate([rng.normal(size=(1000, 3)), np.full((1000, 1), 1e8 / 3)], axis=1)
     weights = rng.uniform(0.1, 2.0, 1000)
     with pytest.warns(ConstantColumnWarning, match="'3'"):
-        gram = operator_gram(scipy.sparse.csr_array(X), X[:, 0], sample_weight=weights)
+        gram = sparse_gram(scipy.sparse.csr_array(X), X[:, 0], sample_weight=weights)
     assert gram.units.x_mean[3] == pytest.approx(1e8 / 3, rel=1e-15)
     assert not gram.matrix[3].any()
 
@@ -253,15 +211,15 @@ def test_a_column_that_varies_only_in_rows_without_weight_is_constant():
     X[:, 6] = 0.0
     X[2, 6] = 5.0
     with pytest.warns(ConstantColumnWarning, match="'6'"):
-        gram = operator_gram(scipy.sparse.csr_array(X), y, sample_weight=weights)
+        gram = sparse_gram(scipy.sparse.csr_array(X), y, sample_weight=weights)
     assert np.isinf(gram.units.x_scale[6])
 
 
 def test_integer_weights_mean_repeated_rows():
     X, y = sparse_table(30, 8)
     weights = np.random.default_rng(0).integers(0, 4, 30)
-    weighted = operator_gram(scipy.sparse.csr_array(X), y, sample_weight=weights)
-    repeated = operator_gram(
+    weighted = sparse_gram(scipy.sparse.csr_array(X), y, sample_weight=weights)
+    repeated = sparse_gram(
         scipy.sparse.csr_array(np.repeat(X, weights, axis=0)), np.repeat(y, weights)
     )
     np.testing.assert_allclose(
@@ -276,7 +234,7 @@ def test_columns_whose_squares_leave_the_range_are_refused(size, scale):
     X, y = sparse_table(40, 12)
     X[:, 6] *= size
     with pytest.raises(InvalidInputError, match="squares leave the range"):
-        operator_gram(scipy.sparse.csr_array(X), y, scale=scale)
+        sparse_gram(scipy.sparse.csr_array(X), y, scale=scale)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -284,31 +242,7 @@ def test_nan_and_infinity_are_refused_with_row_and_column(bad):
     X, y = sparse_table(40, 12)
     X[7, 9] = bad
     with pytest.raises(InvalidInputError, match=r"1 value.*first in row 7, column 9.*drop"):
-        operator_gram(scipy.sparse.csr_array(X), y)
-    with pytest.raises(InvalidInputError, match=r"in column\(s\) '9' of the LinearOperator"):
-        operator_gram(aslinearoperator(X), y)
-
-
-def test_operator_with_many_columns_is_not_scaled():
-    X, y = sparse_table(40, 12)
-    with pytest.raises(InvalidInputError, match=r"12 columns.*up to 11 columns.*scale=False"):
-        operator_gram(aslinearoperator(X), y, limit=11)
-    wide = operator_gram(aslinearoperator(X[:10]), y[:10], scale=False, limit=11)
-    assert wide.matrix is not None
-
-
-def test_operator_that_only_knows_single_vectors_works():
-    X, y = sparse_table(40, 12)
-    X[:, [1, 4]] -= X[:, [1, 4]].mean(axis=0)
-    operator = LinearOperator(X.shape, matvec=X.__matmul__, rmatvec=X.T.__matmul__, dtype=float)
-    assert_same(operator_gram(operator, y), standardize(X, y))
-
-
-def test_operator_without_transpose_is_refused():
-    X, y = sparse_table(40, 12)
-    operator = LinearOperator(X.shape, matvec=X.__matmul__, dtype=float)
-    with pytest.raises(InvalidInputError, match="define rmatvec"):
-        operator_gram(operator, y)
+        sparse_gram(scipy.sparse.csr_array(X), y)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +260,7 @@ def test_operator_without_transpose_is_refused():
 def test_bad_input_is_refused(change, message):
     X, y = sparse_table(40, 12)
     with pytest.raises(InvalidInputError, match=message):
-        operator_gram(**{"X": scipy.sparse.csr_array(X), "y": y, **change})
+        sparse_gram(**{"X": scipy.sparse.csr_array(X), "y": y, **change})
 
 
 @pytest.mark.parametrize("limit", [5000, 0], ids=["formed", "not-formed"])
@@ -339,31 +273,9 @@ def test_nothing_dense_is_made(shape, limit):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantColumnWarning)
         tracemalloc.start()
-        gram = operator_gram(X, y, limit=limit)
+        gram = sparse_gram(X, y, limit=limit)
         gram.times(rng.normal(size=(gram.order, 8)))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < 40e6
     assert gram.trace == pytest.approx((shape[0] - 1) * np.isfinite(gram.units.x_scale).sum())
-
-
-def test_operator_products_come_in_blocks_of_bounded_size():
-    n, p = 200_000, 30
-    widths = []
-
-    def matmat(v):
-        widths.append(v.shape[1])
-        return np.add.outer(np.linspace(0, 1, n), np.zeros(v.shape[1])) * v[:1]
-
-    operator = LinearOperator(
-        (n, p),
-        matvec=lambda v: matmat(v.reshape(-1, 1)),
-        rmatvec=lambda u: np.eye(p)[0] * (np.linspace(0, 1, n) @ u),
-        matmat=matmat,
-        rmatmat=lambda u: np.outer(np.eye(p)[0], np.linspace(0, 1, n) @ u),
-        dtype=float,
-    )
-    with pytest.warns(ConstantColumnWarning, match="29 column"):
-        gram = operator_gram(operator, np.linspace(0, 1, n) ** 2)
-    assert max(widths) * n * 8 <= 2**25
-    np.testing.assert_allclose(gram.matrix, np.diag([n - 1.0] + 29 * [0.0]), atol=1e-8 * n)
