@@ -107,7 +107,7 @@ def test_a_separator_at_the_end_of_lines_makes_no_column(tmp_path):
 
 def test_a_value_after_the_separator_at_the_end_is_refused(tmp_path):
     text = "a,b\n" + "1,2,\n" * 40 + "3,4,5\n"
-    with pytest.raises(InvalidInputError, match="header has 2 names, but row 41 has 3 fields"):
+    with pytest.raises(InvalidInputError, match=r"'5' in row 41 .*without a name"):
         read_table(write(tmp_path, text))
 
 

@@ -43,7 +43,6 @@ from plsdof.files.text import (
     sniff,
     tidy,
     unreadable,
-    value_beyond_header,
     without_thousands,
     without_unit,
 )
@@ -62,6 +61,13 @@ SUMMARY = re.compile(
     r"min(imum)?|max(imum)?|sum|total|count|n|mittelwert|summe|moyenne|media|promedio)"
     r"( value)?[.:]*",
     re.IGNORECASE,
+)
+_INFINITE = (
+    "infinite, or too large for a number; correct the file, or leave the row out with --na inf "
+    "--drop-missing."
+)
+_MISSING = (
+    "missing; remove such rows (--drop-missing), fill the values in, or leave the column out."
 )
 # Rows of a sheet that are looked at for titles, names and units.
 _SAMPLE_ROWS = 40
@@ -146,10 +152,11 @@ class Table:
         values = self.frame[name].dropna()
         return shortened(str(values.iloc[0])) if len(values) else "nothing"
 
-    def numbers(self, names: tuple[str, ...], first_row: int = 1) -> Array:
+    def numbers(self, names: tuple[str, ...], first_row: int = 1, *, gaps: bool = True) -> Array:
         """Return some columns as an array, nan where a value is missing. Shape (rows, columns).
 
-        The first row of the table is number ``first_row`` of the file, for messages.
+        The first row of the table is number ``first_row`` of the file, for messages. Missing
+        values are refused unless there may be ``gaps``.
         """
         chosen = self.frame[list(names)]
         if not self.numeric.issuperset(names):
@@ -160,15 +167,16 @@ class Table:
         if self.na:
             found = found if found.flags.writeable else found.copy()
             found[np.isin(found, list(self.na))] = np.nan
-        infinite = np.isinf(found)
-        if infinite.any():
-            place, column = np.argwhere(infinite)[0].tolist()
-            row = self.row_numbers[place] + first_row - 1
-            raise InvalidInputError(
-                f"the value in row {row} of column {shortened(names[column])} is "
-                "infinite, or too large for a number; correct the file, or leave the row out with "
-                "--na inf --drop-missing."
-            )
+        for wrong, what in (
+            (np.isinf(found), _INFINITE),
+            (np.zeros(0) if gaps else np.isnan(found), _MISSING),
+        ):
+            if wrong.any():
+                place, column = np.argwhere(wrong)[0].tolist()
+                row = self.row_numbers[place] + first_row - 1
+                raise InvalidInputError(
+                    f"the value in row {row} of column {shortened(names[column])} is {what}"
+                )
         return found
 
     def readable(self, name: str) -> tuple[Array, dict[int, str]]:
@@ -615,13 +623,21 @@ def _blank_notes(rows: Sequence[int]) -> tuple[str, ...]:
 
 def table_of(frame: Any, layout: Layout, source: str, na: frozenset[float] = frozenset()) -> Table:
     """Return rows of a text file as a table, without columns that are not columns."""
-    # A last field that the header has no name for must be empty.
     if layout.extra and layout.extra != layout.names[0]:
-        filled = frame[layout.extra].notna().to_numpy()
-        if filled.any():
-            raise InvalidInputError(value_beyond_header(layout, int(filled.argmax()) + 1))
+        require_empty(frame[layout.extra], 1)
     table = text_table(frame, layout, source, na)
     return without_unnamed(table, layout.unnamed, row_names=layout.extra)
+
+
+def require_empty(column: Any, first_row: int) -> None:
+    """Refuse a value in a column without a name that is empty in the first rows."""
+    filled = np.flatnonzero(column.notna().to_numpy())
+    if len(filled):
+        value = _spelled(column.iloc[filled[0]])
+        raise InvalidInputError(
+            f"{shortened(value)} in row {first_row + filled[0]} of column {shortened(column.name)} "
+            "is the first value of a column without a name; give it one."
+        )
 
 
 def text_table(

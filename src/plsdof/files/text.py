@@ -623,12 +623,6 @@ def other_mark(value: str, decimal: str) -> str:
     )
 
 
-def value_beyond_header(layout: Layout, row: int) -> str:
-    """Describe a row with a value in its last field, which was empty in the first lines."""
-    n = len(layout.names)
-    return f"the header has {n - 1} names, but row {row} has {n} fields."
-
-
 # What separates the fields of the first lines
 # --------------------------------------------
 
