@@ -22,6 +22,7 @@ from plsdof.files.tables import (
     Table,
     all_files_belong,
     files_in,
+    index_notes,
     notes_of_files,
     parquet_table,
     reading,
@@ -137,7 +138,11 @@ class Parquet:
     """A Parquet file, of which only the description has been read."""
 
     path: Path
-    notes: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That the index of a data frame is left out."""
+        return index_notes(self._index) if self._index else ()
 
     @cached_property
     def metadata(self) -> Any:
@@ -145,11 +150,16 @@ class Parquet:
         return _arrow("pyarrow.parquet").read_metadata(self.path)
 
     @cached_property
+    def _index(self) -> list[str]:
+        """Columns that are the index of a data frame; numbers of rows are not stored as one."""
+        known = self.metadata.schema.to_arrow_schema().pandas_metadata or {}
+        return [name for name in known.get("index_columns", ()) if isinstance(name, str)]
+
+    @cached_property
     def fields(self) -> dict[str, Any]:
         """Columns by their names without surrounding blanks; not the index of a data frame."""
         schema = self.metadata.schema.to_arrow_schema()
-        index = {str(name) for name in (schema.pandas_metadata or {}).get("index_columns", ())}
-        columns = [field for field in schema if field.name not in index]
+        columns = [field for field in schema if field.name not in self._index]
         names, _ = column_names([field.name for field in columns])
         return dict(zip(names, columns, strict=True))
 
@@ -211,9 +221,7 @@ def _open_sources(path: Path) -> list[Text | Parquet]:
     files = files_in(path)
     with all_files_belong(path):
         sources = [_open_source(file) for file in files]
-        first = sources[0]
-        for other in sources[1:]:
-            require_same_columns(str(first.path), first.names, str(other.path), other.names)
+        require_same_columns([(str(one.path), one.names) for one in sources])
     # A decimal comma in the first lines of one file is one in all of them.
     if any(isinstance(one, Text) and one.layout.decimal == "," for one in sources):
         sources = [

@@ -200,6 +200,15 @@ class Table:
         count = int(known.map(lambda value: value.rstrip().endswith(unit)).sum())
         return unit if count == len(known) else f"{unit}, in {count} of {len(known)} values"
 
+    def grouped(self, name: str) -> str:
+        """Return the first number of a column that is read without marks in it, or ""."""
+        if name in self.numeric or name in self.declared_text:
+            return ""
+        column = self.frame[name]
+        known = column[_as_numbers(column, self.decimal)[0].notna().to_numpy()].map(str)
+        marks = re.compile(rf"\d[^\w{self.decimal}+-]\d")
+        return next((shortened(one) for one in known if marks.search(one)), "")
+
     def with_names(self, X: Array, names: tuple[str, ...]) -> Any:
         """Return an array as a data frame with the names of its columns (no copy)."""
         return require_pandas().DataFrame(X, columns=list(names), copy=False)
@@ -459,12 +468,9 @@ def read_table(
                 with reading(str(one)):
                     parts.append((str(one), _spectra(one.read_bytes(), str(one), how)))
             return _from_spectra(parts, os.fspath(file), how)
-        tables = [_read_file(str(one), how) for one in files]
-        first = tables[0]
-        for other in tables[1:]:
-            require_same_columns(first.source, first.names, other.source, other.names)
-    described = f"{len(tables)} file(s), the first one: {first.described}"
-    return replace(stacked(tables, os.fspath(file)), described=described)
+        table = stacked([_read_file(str(one), how) for one in files], os.fspath(file))
+    described = f"{len(files)} file(s), the first one: {table.described}"
+    return replace(table, described=described)
 
 
 def _read_file(source: str, how: "_How") -> Table:
@@ -557,6 +563,7 @@ def _from_spectra(parts: Sequence[tuple[str, Spectra]], source: str, how: _How) 
         names=tuple(frame.columns),
         described=f"{found.format}{unit}, {plural(len(parts), 'file')}",
         declared_text=frozenset(texts),
+        notes=found.notes,
         na=how.numbers,
     )
 
@@ -664,7 +671,17 @@ def _from_parquet(content: bytes, source: str) -> Table:
     except Exception as error:  # whatever a damaged file makes the parser raise
         raise unreadable(error) from error
     names, _ = column_names([_spelled(name) for name in frame.columns])
-    return parquet_table(frame.reset_index(drop=True).set_axis(list(names), axis=1), source)
+    is_plain = isinstance(frame.index, pandas.RangeIndex)
+    notes = () if is_plain else index_notes(frame.index.names)
+    frame = frame.reset_index(drop=True).set_axis(list(names), axis=1)
+    return replace(parquet_table(frame, source), notes=notes)
+
+
+def index_notes(names: Sequence[Any]) -> tuple[str, ...]:
+    """Say that the index of a data frame in a Parquet file is not read."""
+    shown = listed([name for name in names if name is not None], 3, shortened)
+    which = f" ({shown})" if shown else ""
+    return (f"Left out, the index of the data frame{which}: write it as a column to use it.",)
 
 
 def parquet_table(frame: Any, source: str) -> Table:
@@ -747,7 +764,8 @@ def _from_excel(content: bytes, source: str, how: _How) -> Table:
             *notes,
             f"Sheet {shortened(chosen)} was read; there are also {listed(others, 6, shortened)}.",
         )
-    return replace(table, sheets=others, notes=(*table.notes, *notes))
+    described = table.described + ", texts with decimal comma" * (table.decimal == ",")
+    return replace(table, described=described, sheets=others, notes=(*table.notes, *notes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1037,18 +1055,18 @@ def all_files_belong(path: Path) -> Iterator[None]:
         ) from error
 
 
-def require_same_columns(
-    first: str, names: Sequence[str], other: str, other_names: Sequence[str]
-) -> None:
-    """Refuse two files with different columns, by name."""
-    missing = [name for name in names if name not in set(other_names)]
-    added = [name for name in other_names if name not in set(names)]
-    for different, what in ((missing, "lacks"), (added, "has the additional")):
-        if different:
-            raise InvalidInputError(
-                f"{shortened_path(other)} {what} column {shortened(different[0])}, unlike "
-                f"{shortened_path(first)}; all files must have the same columns."
-            )
+def require_same_columns(files: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Refuse files with different columns; each is given by its name and those of its columns."""
+    (first, names), *others = files
+    for other, other_names in others:
+        missing = [name for name in names if name not in set(other_names)]
+        added = [name for name in other_names if name not in set(names)]
+        for different, what in ((missing, "lacks"), (added, "has the additional")):
+            if different:
+                raise InvalidInputError(
+                    f"{shortened_path(other)} {what} column {shortened(different[0])}, unlike "
+                    f"{shortened_path(first)}; all files must have the same columns."
+                )
 
 
 def notes_of_files(
@@ -1065,7 +1083,8 @@ def notes_of_files(
 
 
 def stacked(tables: Sequence[Table], source: str) -> Table:
-    """Put the rows of tables with the same columns below each other."""
+    """Put the rows of tables below each other; they must have the same columns."""
+    require_same_columns([(one.source, one.names) for one in tables])
     first = tables[0]
     frames = [table.frame[list(first.names)] for table in tables]
     frame = require_pandas().concat(frames, ignore_index=True) if len(tables) > 1 else frames[0]
