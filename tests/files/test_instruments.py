@@ -318,3 +318,41 @@ def test_bad_folders_are_one_sentence_and_write_nothing(tmp_path):
     put(folder, "S99.spc", OTHERS["damaged"])
     run(*command, code=2)
     run(*command, "--streamed", code=2)
+
+
+# What is guessed is said
+# -----------------------
+
+
+def test_an_axis_that_is_not_known_and_what_is_not_read_are_told(tmp_path):
+    rows = np.outer(np.arange(1, 5), SPECTRUM)
+    file = tmp_path / "oats.mat"
+    scipy.io.savemat(file, {"X": rows, "nm": AXIS})
+    assert read_table(file).notes == ()
+    scipy.io.savemat(file, {"X": rows, "nm": AXIS, "smooth": AXIS**2, "lot": np.arange(3.0)})
+    table = read_table(file)
+    assert table.names[1:3] == ("1", "2")
+    axis, unused = table.notes
+    assert "'nm', 'smooth'" in axis
+    assert "'lot'" in unused
+
+
+def test_blocks_without_a_spectrum_are_counted():
+    spectrum = jcamp_text(["1 5 6 7"], 1, 3, 3)
+    peaks = "##TITLE=peaks\n##PEAK TABLE=(XY..XY)\n1, 5\n##END=\n"
+    for text, count in ((spectrum, 0), (spectrum + peaks, 1)):
+        link = f"##TITLE=all\n##DATA TYPE=LINK\n##BLOCKS=2\n{text}##END=\n"
+        assert len(read_spectra(link.encode(), "").notes) == count
+
+
+def test_files_that_do_not_say_their_unit_are_named(tmp_path):
+    put(tmp_path, "a.spc", spc_bytes([SPECTRUM], AXIS, unit=0))
+    put(tmp_path, "b.spc", spc_bytes([SPECTRUM], AXIS))
+    table = read_table(tmp_path)
+    assert table.names[-1].endswith(" nm")
+    (note,) = table.notes
+    assert "'a'" in note
+    # Two that contradict each other are refused, whatever the first one says.
+    put(tmp_path, "c.spc", spc_bytes([SPECTRUM], AXIS, unit=1))
+    with pytest.raises(InvalidInputError, match=r"c\.spc"):
+        read_table(tmp_path)

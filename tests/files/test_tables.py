@@ -107,7 +107,7 @@ def test_a_separator_at_the_end_of_lines_makes_no_column(tmp_path):
 
 def test_a_value_after_the_separator_at_the_end_is_refused(tmp_path):
     text = "a,b\n" + "1,2,\n" * 40 + "3,4,5\n"
-    with pytest.raises(InvalidInputError, match="header has 2 names, but row 41 has 3 fields"):
+    with pytest.raises(InvalidInputError, match=r"'5' in row 41 .*without a name"):
         read_table(write(tmp_path, text))
 
 
@@ -647,3 +647,28 @@ def test_values_that_cannot_be_read_are_named_by_their_rows(tmp_path):
     found, wrong = read_table(file, na=["-999"]).readable("fat")
     np.testing.assert_array_equal(found, [1.5, np.nan, np.nan, np.nan, np.nan, 2.5])
     assert wrong == {2: "n.d.", 5: "inf"}
+
+
+def test_the_index_of_a_data_frame_is_left_out_with_a_word(tmp_path):
+    plain = pd.DataFrame({"y": [1.0, 2.0], "x": [3.0, 4.0]})
+    indexed = plain.set_axis(pd.Index(["a", "b"], name="sample"))
+    for frame, count in ((plain, 0), (indexed, 1)):
+        frame.to_parquet(tmp_path / "table.parquet")
+        table = read_table(tmp_path / "table.parquet")
+        assert table.names == ("y", "x")
+        assert sum("'sample'" in note for note in table.notes) == len(table.notes) == count
+        assert file_blocks(tmp_path / "table.parquet", "y").notes == table.notes
+
+
+def test_marks_that_are_taken_off_numbers_are_known(tmp_path):
+    file = tmp_path / "table.csv"
+    file.write_text('y;a;b;c\n1 234,5;"1.234.567,5";2,5;3 %\n0,5;2,5;3,5;4 %\n')
+    table = read_table(file)
+    assert [table.grouped(name) for name in "yabc"] == ["'1 234,5'", "'1.234.567,5'", "", ""]
+
+
+@needs_excel
+def test_decimal_commas_in_a_sheet_are_told(tmp_path):
+    cells = [["fat", "a"], ["1,5", 1], ["2,25", 2]]
+    assert "comma" in read_table(workbook(tmp_path, cells)).described
+    assert "comma" not in read_table(workbook(tmp_path, CELLS)).described

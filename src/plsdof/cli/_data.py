@@ -549,6 +549,10 @@ def _predictors(
     written = [f"{shortened(name)} ({unit})" for name, unit in units.items() if unit]
     if written:
         notes += (f"Read as numbers without their unit: {listed(written)}.",)
+    marked = {name: table.grouped(name) for name in (response, *names)}
+    shown = [f"{shortened(name)} (such as {one})" for name, one in marked.items() if one]
+    if shown:
+        notes += (f"Read without marks between thousands: {listed(shown)}.",)
     return names, notes
 
 

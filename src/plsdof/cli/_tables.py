@@ -27,7 +27,7 @@ from plsdof.files.columns import (
     suggestion,
     wavelengths,
 )
-from plsdof.files.tables import SUMMARY, Table, read_table, require_same_columns, stacked
+from plsdof.files.tables import SUMMARY, Table, read_table, stacked
 
 Mask = npt.NDArray[np.bool_]
 
@@ -76,10 +76,7 @@ class Reading:
 
     def stacked(self, files: Sequence[Path]) -> Table:
         """Read tables with the same columns as one."""
-        first, *others = parts = [self.table(one) for one in files]
-        for other in others:
-            require_same_columns(first.source, first.names, other.source, other.names)
-        return stacked(parts, " and ".join(map(str, files)))
+        return stacked([self.table(one) for one in files], " and ".join(map(str, files)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,11 @@ from plsdof.files.tables import (
     Table,
     all_files_belong,
     files_in,
+    index_notes,
     notes_of_files,
     parquet_table,
     reading,
+    require_empty,
     require_same_columns,
     require_table,
     stacked,
@@ -39,7 +41,6 @@ from plsdof.files.text import (
     first_ragged_line,
     read_frames,
     sniff,
-    value_beyond_header,
 )
 from plsdof.large.blocks import MEMORY, ahead, block_length, reduce_in_order
 
@@ -105,7 +106,8 @@ class Text:
         kinds: dict[str, str] = {}
         row = 1
         for frame in read_frames(self.path, self.layout, rows_at_once=at_once):
-            self._require_no_values(frame, row)
+            for name in self._first[1]:
+                require_empty(frame[name], row)
             _require_same_kinds(kinds, frame[list(names)])
             if frame.iloc[:, -1].isna().any() and (
                 ragged := first_ragged_line(self.path, self.layout)
@@ -118,19 +120,6 @@ class Text:
         """Read all rows of a few columns into memory."""
         (frame,) = read_frames(self.path, self.layout, columns=names)
         return text_table(frame[list(names)], self.layout, str(self.path))
-
-    def _require_no_values(self, frame: Any, row: int) -> None:
-        """Refuse a value in a column without a name that was empty in the first rows."""
-        for name in self._first[1]:
-            filled = np.flatnonzero(frame[name].notna().to_numpy())
-            if len(filled):
-                place = row + int(filled[0])
-                if name == self.layout.extra:
-                    raise InvalidInputError(value_beyond_header(self.layout, place))
-                raise InvalidInputError(
-                    f"{shortened(f'{frame[name].iloc[filled[0]]:g}')} in row {place} of column "
-                    f"{shortened(name)} is the first value of a column without a name; give it one."
-                )
 
 
 def _require_same_kinds(kinds: dict[str, str], frame: Any) -> None:
@@ -149,7 +138,11 @@ class Parquet:
     """A Parquet file, of which only the description has been read."""
 
     path: Path
-    notes: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That the index of a data frame is left out."""
+        return index_notes(self._index) if self._index else ()
 
     @cached_property
     def metadata(self) -> Any:
@@ -157,11 +150,16 @@ class Parquet:
         return _arrow("pyarrow.parquet").read_metadata(self.path)
 
     @cached_property
+    def _index(self) -> list[str]:
+        """Columns that are the index of a data frame; numbers of rows are not stored as one."""
+        known = self.metadata.schema.to_arrow_schema().pandas_metadata or {}
+        return [name for name in known.get("index_columns", ()) if isinstance(name, str)]
+
+    @cached_property
     def fields(self) -> dict[str, Any]:
         """Columns by their names without surrounding blanks; not the index of a data frame."""
         schema = self.metadata.schema.to_arrow_schema()
-        index = {str(name) for name in (schema.pandas_metadata or {}).get("index_columns", ())}
-        columns = [field for field in schema if field.name not in index]
+        columns = [field for field in schema if field.name not in self._index]
         names, _ = column_names([field.name for field in columns])
         return dict(zip(names, columns, strict=True))
 
@@ -212,27 +210,10 @@ def _arrow(name: str) -> Any:
     return extra_module(name, "pyarrow", "large", "Reading files piece by piece")
 
 
-@contextmanager
-def _unchanged(path: Path, mark: tuple[int, int]) -> Iterator[None]:
-    """Refuse a file that is not what it was, before and after its rows are read."""
-    with reading(str(path)):
-        if _mark(path) != mark:
-            raise _changed()
-        yield
-        if _mark(path) != mark:
-            raise _changed()
-
-
 def _mark(path: Path) -> tuple[int, int]:
     """Return size and time of a file, by which a change is noticed."""
     found = path.stat()
     return found.st_size, found.st_mtime_ns
-
-
-def _changed() -> InvalidInputError:
-    return InvalidInputError(
-        "the file was changed while it was read; wait until it is complete, or copy it first."
-    )
 
 
 def _open_sources(path: Path) -> list[Text | Parquet]:
@@ -240,9 +221,7 @@ def _open_sources(path: Path) -> list[Text | Parquet]:
     files = files_in(path)
     with all_files_belong(path):
         sources = [_open_source(file) for file in files]
-        first = sources[0]
-        for other in sources[1:]:
-            require_same_columns(str(first.path), first.names, str(other.path), other.names)
+        require_same_columns([(str(one.path), one.names) for one in sources])
     # A decimal comma in the first lines of one file is one in all of them.
     if any(isinstance(one, Text) and one.layout.decimal == "," for one in sources):
         sources = [
@@ -427,9 +406,6 @@ class FileBlocks:
     _gaps: bool = False
     axis: int = 0
 
-    def __post_init__(self) -> None:
-        self._known_rows = self.n_rows
-
     @property
     def n_columns(self) -> int:
         """Number of predictors."""
@@ -476,9 +452,9 @@ class FileBlocks:
         wanted = tuple(dict.fromkeys([self.target, *names]))
         tables = []
         for one in self._sources:
-            with _unchanged(one.path, self._marks[one.path]):
+            with reading(str(one.path)):
                 tables.append(one.table(wanted))
-        self._known_rows = sum(map(len, tables))
+                self._require_unchanged(one.path)
         return stacked(tables, source)
 
     def _blocks(self) -> Iterator[Block]:
@@ -496,7 +472,7 @@ class FileBlocks:
                 waiting, count = [joined[count - count % self.step :]], count % self.step
         if count:
             yield self._block(np.concatenate(waiting), done)
-        self.n_rows = self._known_rows = done + count
+        self.n_rows = done + count
         if self.n_rows == 0:
             raise InvalidInputError(
                 f"{shortened_path(str(self._sources[0].path))}: there are column names but no rows "
@@ -512,29 +488,22 @@ class FileBlocks:
         """Yield rows of the predictors, the response, and the weights if there are some."""
         ends = (self.target,) if self.weights is None else (self.target, self.weights)
         names = (*self.names, *ends)
-        total = 0
         for source in self._sources:
             row = 1
-            with _unchanged(source.path, self._marks[source.path]):
+            with reading(str(source.path)):
                 for table in source.pieces(names):
-                    values = table.numbers(names, row)
-                    if not self._gaps:
-                        _require_values(values, names, row)
-                    row, total = row + len(values), total + len(values)
-                    # Whoever chose rows before counts on as many.
-                    if self._known_rows is not None and total > self._known_rows:
-                        raise _changed()
+                    values = table.numbers(names, row, gaps=self._gaps)
+                    row += len(values)
+                    # Whoever chose rows before counts on the same ones.
+                    self._require_unchanged(source.path)
                     yield values
 
-
-def _require_values(values: Array, names: Sequence[str], first: int) -> None:
-    missing = np.isnan(values)
-    if missing.any():
-        row, column = np.argwhere(missing)[0].tolist()
-        raise InvalidInputError(
-            f"the value in row {first + row} of column {shortened(names[column])} is missing; "
-            "remove such rows (--drop-missing), fill the values in, or leave the column out."
-        )
+    def _require_unchanged(self, path: Path) -> None:
+        if _mark(path) != self._marks[path]:
+            raise InvalidInputError(
+                "the file was changed while it was read; wait until it is complete, or copy it "
+                "first."
+            )
 
 
 def _complete(block: Block) -> list[npt.NDArray[np.bool_]]:

@@ -59,6 +59,7 @@ from plsdof.inference.intervals import (
     critical_value,
     frame_library,
     frame_rows,
+    interval_around,
     left_out_words,
     name_predictions,
     name_rows,
@@ -508,9 +509,8 @@ class FrozenModel:
         center, slope = self._center(one, deviations), abs(one.correction[0])
         if method == LEFT_OUT:
             std_error, critical = np.full(len(center), np.nan), math.nan
-            half = one.half_width(level) * np.sqrt(
-                1.0 + one.reach * self._leverage(one, deviations)
-            )
+            spread = np.sqrt(1.0 + one.reach * self._leverage(one, deviations))
+            half = slope * one.half_width(level) * spread
             words = one.choice.get("intervals", f"Errors of rows left out ({method}).")
         else:
             assert one.factor is not None
@@ -518,19 +518,10 @@ class FrozenModel:
             spread = 1.0 / self.n + squared_rows(u @ one.factor.T) + float(kind == "observation")
             std_error = slope * np.sqrt(one.noise_variance * spread)
             critical = critical_value(level, one.df)
-            half = critical * std_error / slope
-            words = normal_words(self.in_words, kind)
-        labels = row_labels(X)
-        return Interval(
-            center=read_only(center),
-            std_error=read_only(std_error),
-            lower=read_only(center - slope * half),
-            upper=read_only(center + slope * half),
-            level=level,
-            critical=critical,
-            names=None if labels is None else tuple(labels),
-            assumptions=words,
-        )
+            half, words = critical * std_error, normal_words(self.in_words, kind)
+        facts = {"level": level, "critical": critical, "assumptions": words}
+        names = row_labels(X)
+        return interval_around(center, half, names=names, std_error=read_only(std_error), **facts)
 
     def hotelling_t2(self, X: Any, *, level: float = 0.95) -> Diagnostic:
         """Return Hotelling's T^2 of new rows with its limit: `plsdof.chemometrics.hotelling_t2`."""
@@ -861,8 +852,7 @@ def _preparation(
 
 def _member(model: Model, weight: float, preparation: int, intervals: bool) -> Member:
     """Keep one recipe of a model, with its share of an average."""
-    path, inputs = model.path, getattr(model.path, "_inputs", None)
-    coef, rotations, shares = np.array(model.coef), None, _none()
+    path, coef, rotations, shares = model.path, np.array(model.coef), None, _none()
     if path.given is not None or (intervals and not path.is_dual):
         has_scores = intervals and isinstance(path, PLSPath) and not path.is_dual
         if has_scores:
@@ -874,9 +864,6 @@ def _member(model: Model, weight: float, preparation: int, intervals: bool) -> M
         # A column that did not vary is divided by infinity, and has no part.
         unit = np.where(np.isfinite(unit), unit, 0.0)
         rotations, shares = found.rotations * unit, weight * found.shares
-    if inputs is not None and inputs.gram is not None:  # one coefficient per row that was given
-        coef = _spread(coef, inputs)
-        rotations = None if rotations is None else _spread(rotations, inputs)
     return Member(
         coef=read_only(weight * coef),
         preparation=preparation,
@@ -884,13 +871,6 @@ def _member(model: Model, weight: float, preparation: int, intervals: bool) -> M
         rotations=None if rotations is None else read_only(np.ascontiguousarray(rotations)),
         shares=read_only(shares),
     )
-
-
-def _spread(values: Array, inputs: Any) -> Array:
-    """Return values of the rows that count as values of all rows that were given."""
-    full = np.zeros((*values.shape[:-1], len(inputs.gram)))
-    full[..., inputs.kept] = values
-    return full
 
 
 def _of_model(
@@ -967,10 +947,6 @@ def _units(model: Model, intervals: bool) -> tuple[Array, Array, float]:
     """Return means and scales of the predictors, and n; without a decomposition if possible."""
     path = model.path
     inputs = getattr(path, "_inputs", None)
-    if inputs is not None and inputs.gram is not None:
-        x_mean = np.zeros(len(inputs.gram))
-        x_mean[inputs.kept] = _mean_features(model)
-        return x_mean, np.ones(len(x_mean)), path.require_rows().n
     if inputs is not None:
         return inputs.mean, inputs.scale, path.require_rows().n
     if intervals or not path.in_memory:
@@ -988,12 +964,12 @@ def _mean_features(model: Model) -> Array:
 
 def _kernel(model: Model) -> KernelRows | None:
     inputs = getattr(model.path, "_inputs", None)
-    if inputs is None or inputs.gram is not None:
+    if inputs is None:
         return None
     if inputs.kernel.function is not None:
         raise NotAvailableError(
-            "A model file holds no code, and the kernel is a function; use one of the kernels by "
-            "name, or keep the model with joblib.dump."
+            "A model file holds no code, and the kernel is a function or a matrix that was given; "
+            "use one of the kernels by name, or keep the model with joblib.dump."
         )
     return KernelRows(
         name=inputs.kernel.name,

@@ -22,6 +22,8 @@ from plsdof.files.columns import listed, shortened, shortened_path
 _SAME_POINT = 0.01
 # Two columns with fewer rows are a small table.
 _FEWEST_POINTS = 10
+# What a file may say about its spectra, or not.
+_SAID = {"unit": "unit of the axis", "quantity": "quantity"}
 # How formats spell the units of an axis that column names may carry.
 _UNITS = {
     "cm-1": ("1/cm", "cm-1", "cm^-1", "cm⁻¹", "wavenumber", "wavenumbers", "wn"),
@@ -48,6 +50,8 @@ class Spectra:
         Set by `joined`: names of the files, with a number where a file holds several spectra.
     columns : dict of (n,) arrays
         What else the file knows of each spectrum, numbers or texts.
+    notes : tuple of str
+        What had to be guessed, or was passed over.
     """
 
     format: str
@@ -58,6 +62,7 @@ class Spectra:
     titles: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     columns: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -105,14 +110,14 @@ def read_spectra(content: bytes, source: str, choice: str | None = None) -> Spec
 def joined(parts: Sequence[tuple[str, Spectra]]) -> Spectra:
     """Put the spectra of files below each other: same format of axis, same units, or an error."""
     file, first = parts[0]
-    for other, one in parts[1:]:
-        for what, ours, theirs in (
-            ("unit of the axis", one.unit, first.unit),
-            ("quantity", one.quantity, first.quantity),
-            ("number of points", len(one.axis), len(first.axis)),
-        ):
-            if ours != theirs and ours and theirs:
-                raise _unlike(other, file, what, f"{ours} instead of {theirs}")
+    known = {key: next(filter(None, (getattr(one, key) for _, one in parts)), "") for key in _SAID}
+    for other, one in parts:
+        for key, what in _SAID.items():
+            if getattr(one, key) not in ("", known[key]):
+                raise _unlike(other, file, what, f"{getattr(one, key)} instead of {known[key]}")
+        if len(one.axis) != len(first.axis):
+            how = f"{len(one.axis)} instead of {len(first.axis)}"
+            raise _unlike(other, file, "number of points", how)
         if np.any(np.abs(one.axis - first.axis) > _SAME_POINT * np.abs(np.diff(first.axis)).min()):
             reach = [f"{axis[0]:g} to {axis[-1]:g}" for axis in (one.axis, first.axis)]
             raise _unlike(other, file, "axis", " instead of ".join(reach))
@@ -128,10 +133,20 @@ def joined(parts: Sequence[tuple[str, Spectra]]) -> Spectra:
     sizes = [len(one.values) for _, one in parts]
     ids = (_numbered(name, size) for name, size in zip(names, sizes, strict=True))
     titled = [one.titles or ("",) * len(one.values) for _, one in parts]
+    notes = dict.fromkeys(note for _, one in parts for note in one.notes)
+    for key, what in _SAID.items():
+        silent = [
+            name for name, (_, one) in zip(names, parts, strict=True) if not getattr(one, key)
+        ]
+        if known[key] and silent:
+            shown = f"{listed(silent, 3, shortened)}; taken for {known[key]}, as in other files."
+            notes[f"No {what} in {shown}"] = None
     return replace(
         first,
+        unit=known["unit"],
+        quantity=known["quantity"],
+        notes=tuple(notes),
         values=np.vstack([one.values for _, one in parts]),
-        unit=next((one.unit for _, one in parts if one.unit), ""),
         titles=tuple(title for titles in titled for title in titles),
         ids=tuple(name for some in ids for name in some),
         columns={
@@ -254,7 +269,14 @@ def _from_jcamp(content: bytes, source: str) -> Spectra:  # noqa: ARG001
     spectra = [one for one in map(_jcamp_block, blocks) if one is not None]
     if not spectra:
         raise InvalidInputError("the JCAMP-DX file has no XYDATA or XYPOINTS of one spectrum.")
-    return replace(joined([(f"block {i + 1}", one) for i, one in enumerate(spectra)]), ids=())
+    found = replace(joined([(f"block {i + 1}", one) for i, one in enumerate(spectra)]), ids=())
+    # A block that only holds the others has no data of its own.
+    empty = len(blocks) - len(spectra) - sum("BLOCKS" in block for block in blocks)
+    if empty > 0:
+        found = replace(
+            found, notes=(*found.notes, f"Blocks without a spectrum, left out: {empty}.")
+        )
+    return found
 
 
 def _jcamp_block(block: Mapping[str, str]) -> Spectra | None:
@@ -376,10 +398,11 @@ def _from_opus(content: bytes, source: str) -> Spectra:  # noqa: ARG001
     except ImportError as error:
         raise MissingExtraError("brukeropus", "instruments", "Reading OPUS files") from error
     file = read_opus(source)
-    kind = next((key for key in _OPUS_KINDS if key in file.all_data_keys), None)
-    if kind is None:
+    kinds = [key for key in _OPUS_KINDS if key in file.all_data_keys]
+    if not kinds:
         raise InvalidInputError("the OPUS file has no spectrum of a sample.")
-    data = getattr(file, kind)
+    data, *others = [getattr(file, kind) for kind in kinds]
+    more = listed([one.label.lower() for one in others])
     values = np.atleast_2d(np.asarray(data.y, dtype=np.float64))
     name = str(file.params.snm).strip() if "snm" in file.params.keys() else ""  # noqa: SIM118
     return Spectra(
@@ -389,6 +412,7 @@ def _from_opus(content: bytes, source: str) -> Spectra:  # noqa: ARG001
         unit=_known_unit(str(data.params.dxu)),
         quantity=data.label.lower(),
         titles=(name,) * len(values),
+        notes=(f"Read: {data.label.lower()}; the file also has {more}.",) if others else (),
     )
 
 
@@ -422,11 +446,22 @@ def _from_matlab(content: bytes, source: str, choice: str | None = None) -> Spec
     axes = [
         name for name, one in vectors.items() if one.size == p and (p != n or len(found[name]) == 1)
     ]
-    axis = vectors[axes[0]] if len(axes) == 1 else np.arange(1.0, p + 1)
+    axis, notes = np.arange(1.0, p + 1), tuple[str, ...]()
+    if len(axes) == 1:
+        axis = vectors[axes[0]]
+    else:
+        why = f"{listed(axes, 4, shortened)} may be it" if axes else "no vector is as long"
+        notes = (f"The axis is not known ({why}): points are numbered from 1.",)
     texts = {
         name: np.array([str(np.squeeze(text)).strip() for text in one.ravel()], dtype=object)
         for name, one in found.items()
         if one.dtype.kind in "OU" and one.size == n
     }
-    columns = {name: one for name, one in vectors.items() if one.size == n and name not in axes}
-    return Spectra(format="MATLAB", axis=axis, values=values, columns={**texts, **columns})
+    columns: dict[str, Any] = {
+        name: one for name, one in vectors.items() if one.size == n and name not in axes
+    }
+    columns |= texts
+    unused = [name for name in found if name not in (choice, *columns, *axes)]
+    if unused:
+        notes += (f"Not read: {listed(unused, 4, shortened)}.",)
+    return Spectra(format="MATLAB", axis=axis, values=values, columns=columns, notes=notes)

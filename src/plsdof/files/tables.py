@@ -43,7 +43,6 @@ from plsdof.files.text import (
     sniff,
     tidy,
     unreadable,
-    value_beyond_header,
     without_thousands,
     without_unit,
 )
@@ -62,6 +61,13 @@ SUMMARY = re.compile(
     r"min(imum)?|max(imum)?|sum|total|count|n|mittelwert|summe|moyenne|media|promedio)"
     r"( value)?[.:]*",
     re.IGNORECASE,
+)
+_INFINITE = (
+    "infinite, or too large for a number; correct the file, or leave the row out with --na inf "
+    "--drop-missing."
+)
+_MISSING = (
+    "missing; remove such rows (--drop-missing), fill the values in, or leave the column out."
 )
 # Rows of a sheet that are looked at for titles, names and units.
 _SAMPLE_ROWS = 40
@@ -146,10 +152,11 @@ class Table:
         values = self.frame[name].dropna()
         return shortened(str(values.iloc[0])) if len(values) else "nothing"
 
-    def numbers(self, names: tuple[str, ...], first_row: int = 1) -> Array:
+    def numbers(self, names: tuple[str, ...], first_row: int = 1, *, gaps: bool = True) -> Array:
         """Return some columns as an array, nan where a value is missing. Shape (rows, columns).
 
-        The first row of the table is number ``first_row`` of the file, for messages.
+        The first row of the table is number ``first_row`` of the file, for messages. Missing
+        values are refused unless there may be ``gaps``.
         """
         chosen = self.frame[list(names)]
         if not self.numeric.issuperset(names):
@@ -160,15 +167,16 @@ class Table:
         if self.na:
             found = found if found.flags.writeable else found.copy()
             found[np.isin(found, list(self.na))] = np.nan
-        infinite = np.isinf(found)
-        if infinite.any():
-            place, column = np.argwhere(infinite)[0].tolist()
-            row = self.row_numbers[place] + first_row - 1
-            raise InvalidInputError(
-                f"the value in row {row} of column {shortened(names[column])} is "
-                "infinite, or too large for a number; correct the file, or leave the row out with "
-                "--na inf --drop-missing."
-            )
+        for wrong, what in (
+            (np.isinf(found), _INFINITE),
+            (np.zeros(0) if gaps else np.isnan(found), _MISSING),
+        ):
+            if wrong.any():
+                place, column = np.argwhere(wrong)[0].tolist()
+                row = self.row_numbers[place] + first_row - 1
+                raise InvalidInputError(
+                    f"the value in row {row} of column {shortened(names[column])} is {what}"
+                )
         return found
 
     def readable(self, name: str) -> tuple[Array, dict[int, str]]:
@@ -191,6 +199,15 @@ class Table:
         known = column.dropna().map(str)
         count = int(known.map(lambda value: value.rstrip().endswith(unit)).sum())
         return unit if count == len(known) else f"{unit}, in {count} of {len(known)} values"
+
+    def grouped(self, name: str) -> str:
+        """Return the first number of a column that is read without marks in it, or ""."""
+        if name in self.numeric or name in self.declared_text:
+            return ""
+        column = self.frame[name]
+        known = column[_as_numbers(column, self.decimal)[0].notna().to_numpy()].map(str)
+        marks = re.compile(rf"\d[^\w{self.decimal}+-]\d")
+        return next((shortened(one) for one in known if marks.search(one)), "")
 
     def with_names(self, X: Array, names: tuple[str, ...]) -> Any:
         """Return an array as a data frame with the names of its columns (no copy)."""
@@ -451,12 +468,9 @@ def read_table(
                 with reading(str(one)):
                     parts.append((str(one), _spectra(one.read_bytes(), str(one), how)))
             return _from_spectra(parts, os.fspath(file), how)
-        tables = [_read_file(str(one), how) for one in files]
-        first = tables[0]
-        for other in tables[1:]:
-            require_same_columns(first.source, first.names, other.source, other.names)
-    described = f"{len(tables)} file(s), the first one: {first.described}"
-    return replace(stacked(tables, os.fspath(file)), described=described)
+        table = stacked([_read_file(str(one), how) for one in files], os.fspath(file))
+    described = f"{len(files)} file(s), the first one: {table.described}"
+    return replace(table, described=described)
 
 
 def _read_file(source: str, how: "_How") -> Table:
@@ -549,6 +563,7 @@ def _from_spectra(parts: Sequence[tuple[str, Spectra]], source: str, how: _How) 
         names=tuple(frame.columns),
         described=f"{found.format}{unit}, {plural(len(parts), 'file')}",
         declared_text=frozenset(texts),
+        notes=found.notes,
         na=how.numbers,
     )
 
@@ -615,13 +630,21 @@ def _blank_notes(rows: Sequence[int]) -> tuple[str, ...]:
 
 def table_of(frame: Any, layout: Layout, source: str, na: frozenset[float] = frozenset()) -> Table:
     """Return rows of a text file as a table, without columns that are not columns."""
-    # A last field that the header has no name for must be empty.
     if layout.extra and layout.extra != layout.names[0]:
-        filled = frame[layout.extra].notna().to_numpy()
-        if filled.any():
-            raise InvalidInputError(value_beyond_header(layout, int(filled.argmax()) + 1))
+        require_empty(frame[layout.extra], 1)
     table = text_table(frame, layout, source, na)
     return without_unnamed(table, layout.unnamed, row_names=layout.extra)
+
+
+def require_empty(column: Any, first_row: int) -> None:
+    """Refuse a value in a column without a name that is empty in the first rows."""
+    filled = np.flatnonzero(column.notna().to_numpy())
+    if len(filled):
+        value = _spelled(column.iloc[filled[0]])
+        raise InvalidInputError(
+            f"{shortened(value)} in row {first_row + filled[0]} of column {shortened(column.name)} "
+            "is the first value of a column without a name; give it one."
+        )
 
 
 def text_table(
@@ -648,7 +671,17 @@ def _from_parquet(content: bytes, source: str) -> Table:
     except Exception as error:  # whatever a damaged file makes the parser raise
         raise unreadable(error) from error
     names, _ = column_names([_spelled(name) for name in frame.columns])
-    return parquet_table(frame.reset_index(drop=True).set_axis(list(names), axis=1), source)
+    is_plain = isinstance(frame.index, pandas.RangeIndex)
+    notes = () if is_plain else index_notes(frame.index.names)
+    frame = frame.reset_index(drop=True).set_axis(list(names), axis=1)
+    return replace(parquet_table(frame, source), notes=notes)
+
+
+def index_notes(names: Sequence[Any]) -> tuple[str, ...]:
+    """Say that the index of a data frame in a Parquet file is not read."""
+    shown = listed([name for name in names if name is not None], 3, shortened)
+    which = f" ({shown})" if shown else ""
+    return (f"Left out, the index of the data frame{which}: write it as a column to use it.",)
 
 
 def parquet_table(frame: Any, source: str) -> Table:
@@ -731,7 +764,8 @@ def _from_excel(content: bytes, source: str, how: _How) -> Table:
             *notes,
             f"Sheet {shortened(chosen)} was read; there are also {listed(others, 6, shortened)}.",
         )
-    return replace(table, sheets=others, notes=(*table.notes, *notes))
+    described = table.described + ", texts with decimal comma" * (table.decimal == ",")
+    return replace(table, described=described, sheets=others, notes=(*table.notes, *notes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1021,18 +1055,18 @@ def all_files_belong(path: Path) -> Iterator[None]:
         ) from error
 
 
-def require_same_columns(
-    first: str, names: Sequence[str], other: str, other_names: Sequence[str]
-) -> None:
-    """Refuse two files with different columns, by name."""
-    missing = [name for name in names if name not in set(other_names)]
-    added = [name for name in other_names if name not in set(names)]
-    for different, what in ((missing, "lacks"), (added, "has the additional")):
-        if different:
-            raise InvalidInputError(
-                f"{shortened_path(other)} {what} column {shortened(different[0])}, unlike "
-                f"{shortened_path(first)}; all files must have the same columns."
-            )
+def require_same_columns(files: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Refuse files with different columns; each is given by its name and those of its columns."""
+    (first, names), *others = files
+    for other, other_names in others:
+        missing = [name for name in names if name not in set(other_names)]
+        added = [name for name in other_names if name not in set(names)]
+        for different, what in ((missing, "lacks"), (added, "has the additional")):
+            if different:
+                raise InvalidInputError(
+                    f"{shortened_path(other)} {what} column {shortened(different[0])}, unlike "
+                    f"{shortened_path(first)}; all files must have the same columns."
+                )
 
 
 def notes_of_files(
@@ -1049,7 +1083,8 @@ def notes_of_files(
 
 
 def stacked(tables: Sequence[Table], source: str) -> Table:
-    """Put the rows of tables with the same columns below each other."""
+    """Put the rows of tables below each other; they must have the same columns."""
+    require_same_columns([(one.source, one.names) for one in tables])
     first = tables[0]
     frames = [table.frame[list(first.names)] for table in tables]
     frame = require_pandas().concat(frames, ignore_index=True) if len(tables) > 1 else frames[0]

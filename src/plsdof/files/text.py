@@ -43,11 +43,14 @@ def find_encoding(content: bytes) -> str:
     Tables are numbers with a few words, too few for detectors that judge by letters: these take
     Latin-1 with one umlaut for an encoding of Japanese or Urdu.
     """
-    for mark, encoding in _MARKS:
-        if content.startswith(mark):
-            return _checked(content, encoding)
-    if b"\0" in content:
-        return _without_mark(content)
+    marked = next((encoding for mark, encoding in _MARKS if content.startswith(mark)), "")
+    if marked or b"\0" in content:
+        encoding = marked or _without_mark(content)
+        if not _decodes(content, encoding):
+            raise InvalidInputError(
+                f"the file starts like {encoding} text but is not; it is damaged or binary."
+            )
+        return encoding
     head = content[:_BLOCK]
     if len(head) - len(head.translate(None, _CONTROL)) > _MOST_CONTROL * len(head):
         raise InvalidInputError("the file is binary, not a text table.")
@@ -61,19 +64,11 @@ def _without_mark(content: bytes) -> str:
     head = content[:4096]
     for encoding, zero in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
         if zero.count(0) > 0.9 * len(zero) and head.count(0) == zero.count(0):
-            return _checked(content, encoding)
+            return encoding
     raise InvalidInputError(
         f"the file contains NUL bytes (the first one at byte {content.index(0)}); it is binary or "
         "damaged. Save the table as CSV in UTF-8."
     )
-
-
-def _checked(content: bytes, encoding: str) -> str:
-    if not _decodes(content, encoding):
-        raise InvalidInputError(
-            f"the file starts like {encoding} text but is not; it is damaged or binary."
-        )
-    return encoding
 
 
 def _decodes(content: bytes, encoding: str) -> bool:
@@ -567,16 +562,13 @@ def without_unit(text: str) -> tuple[str, str]:
     return (text, "") if found is None else (tidy(found["number"]), found["unit"])
 
 
-def looks_numeric(cell: str) -> bool:
-    """Whether a text is a number, by either decimal mark, with or without a unit."""
-    if _is_plain_number(cell):
+def looks_numeric(cell: str, marks: str = ".,") -> bool:
+    """Whether a text is a number, by one of the decimal marks, with or without a unit."""
+    patterns = [_NUMBER[mark] for mark in marks]
+    if any(one.fullmatch(cell) for one in patterns) or _INFINITY.fullmatch(cell):
         return True
     number, _ = without_unit(tidy(cell))
-    return _is_plain_number(number)
-
-
-def _is_plain_number(cell: str) -> bool:
-    return any(pattern.fullmatch(cell) for pattern in (*_NUMBER.values(), _INFINITY))
+    return any(one.fullmatch(number) for one in patterns)
 
 
 def without_thousands(texts: Sequence[str], decimal: str) -> list[str] | None:
@@ -621,12 +613,6 @@ def other_mark(value: str, decimal: str) -> str:
         f"The file is read with decimal {word}s: write all decimals so, and thousands without "
         f"{other!r}."
     )
-
-
-def value_beyond_header(layout: Layout, row: int) -> str:
-    """Describe a row with a value in its last field, which was empty in the first lines."""
-    n = len(layout.names)
-    return f"the header has {n - 1} names, but row {row} has {n} fields."
 
 
 # What separates the fields of the first lines
@@ -807,11 +793,7 @@ def decimal_mark(body: Cells, *, certain: bool = False) -> str:
 def _numeric_share(body: Cells, mark: str) -> float:
     cells = [cell.strip() for row in body for cell in row]
     cells = [cell for cell in cells if cell.lower() not in _NO_VALUE]
-    numeric = sum(
-        _NUMBER[mark].fullmatch(cell) is not None
-        or _NUMBER[mark].fullmatch(without_unit(tidy(cell))[0]) is not None
-        for cell in cells
-    )
+    numeric = sum(looks_numeric(cell, mark) for cell in cells)
     return numeric / max(1, len(cells))
 
 

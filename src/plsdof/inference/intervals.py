@@ -439,7 +439,7 @@ def simultaneous_band(
     scale = np.sqrt(drawn.chisquare(df, n_draws) / df) if np.isfinite(df) else np.ones(n_draws)
     largest = _largest_projections(directions, drawn, n_draws) / scale
     critical = float(np.quantile(largest, as_level(level)))
-    return _interval(
+    return interval_around(
         model.exact.coef[model.row],
         critical * std_error,
         level=level,
@@ -549,7 +549,7 @@ def prediction_interval(
         center, half = model.predict(X_new), model.half_widths(X_new, level)
         unknown = read_only(np.full(len(center), np.nan))
         facts = {"level": level, "names": labels, "assumptions": left_out_words(model)}
-        return _interval(center, half, std_error=unknown, critical=np.nan, **facts)
+        return interval_around(center, half, std_error=unknown, critical=np.nan, **facts)
     rows = model.path.new_rows(model.prepared(X_new))
     used = _undersmoothed(model) if kind == "truth" else model
     root = covariance_root(used, covariance, noise=noise)
@@ -568,7 +568,7 @@ def prediction_interval(
         words = words.replace("; covers", more)
     facts = {"level": level, "names": labels, "assumptions": words}
     half = critical * std_error
-    return _interval(center, half, std_error=read_only(std_error), critical=critical, **facts)
+    return interval_around(center, half, std_error=read_only(std_error), critical=critical, **facts)
 
 
 def _center(model: Model, rows: Any) -> Array:
@@ -720,7 +720,7 @@ def critical_value(level: float, df: float) -> float:
     return float(stdtrit(df, (1 + as_level(level)) / 2))
 
 
-def _interval(
+def interval_around(
     center: Array, half: Array | float, *, names: Sequence[Any] | None, **facts: Any
 ) -> Interval:
     """Return an interval of half the width ``half``; ``facts`` are its other attributes."""
