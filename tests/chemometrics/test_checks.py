@@ -31,6 +31,7 @@ def vector():
 def judged(y, yhat, level=0.95, limits=None, **columns):
     given = {"reference": y, "predicted": yhat, "error": yhat - y}
     given |= {"lower": yhat - 1.0, "upper": yhat + 1.0, "unlike": np.zeros(len(y), bool)}
+    given["expected"] = np.full(len(y), 0.3)
     known = CalibrationErrors(rmsecv=0.3, units=95, sec=0.28, df=92)
     return judge(given | columns, limits or {}, known, level)
 
@@ -48,12 +49,12 @@ def test_published_vector():
         "bias": -0.4655,
         "sep": 0.2447,
         "rmsep": 0.5231,
-        "bias_limit": 0.1145,
+        "bias_limit_standard": 0.1145,
         "sep_limit_standard": 0.3652,
         "slope": 0.9900,
         "intercept": 0.6189,
         "slope_t": 0.506,
-        "slope_limit": 2.101,
+        "slope_limit_standard": 2.101,
     }
     for name, value in expected.items():
         digits = 3 if "slope_" in name else 4
@@ -71,14 +72,18 @@ def test_formulas_by_other_routes(level):
     found = judged(y, yhat, level=level)
     n, e = len(y), yhat - y
     low, high = stats.ttest_1samp(e, 0).confidence_interval(level)
-    assert found.bias_limit == pytest.approx((high - low) / 2, rel=1e-10)
+    assert found.bias_limit_standard == pytest.approx((high - low) / 2, rel=1e-10)
+    own = math.sqrt(1 + n / 95)  # of the calibration, known from 95 rows
+    assert found.bias_limit == pytest.approx(own * (high - low) / 2, rel=1e-10)
     assert found.bias == pytest.approx((high + low) / 2, rel=1e-10)
     assert found.rmsep**2 == pytest.approx(found.bias**2 + found.sep**2 * (n - 1) / n, rel=1e-10)
     line = stats.linregress(yhat, y)
     assert found.slope == pytest.approx(line.slope, rel=1e-10)
     assert found.intercept == pytest.approx(line.intercept, rel=1e-10)
     assert found.slope_t == pytest.approx(abs(line.slope - 1) / line.stderr, rel=1e-10)
-    assert found.slope_limit == pytest.approx(stats.t.isf((1 - level) / 2, n - 2), rel=1e-10)
+    quantile = stats.t.isf((1 - level) / 2, n - 2)
+    assert found.slope_limit_standard == pytest.approx(quantile, rel=1e-10)
+    assert found.slope_limit == pytest.approx(own * quantile, rel=1e-10)
     assert found.slope_predicted == pytest.approx(stats.linregress(y, yhat).slope, rel=1e-10)
     # The limit of SEP: a ratio of variances has this probability.
     ratio = (found.sep_limit / 0.3) ** 2
@@ -86,6 +91,18 @@ def test_formulas_by_other_routes(level):
     assert found.sep_limit_standard == pytest.approx(
         0.28 * math.sqrt(stats.f.ppf(level, n - 1, 92)), rel=1e-10
     )
+
+
+def test_errors_are_expected_as_intervals_are_wide(spectra):
+    model, X, y = spectra
+    found = check_calibration(model, X, y)
+    expected, known = found.columns["expected"], model.model_
+    width = found.columns["upper"] - found.columns["lower"]
+    assert expected / width == pytest.approx(expected[0] / width[0], rel=1e-10)
+    spread = np.sqrt(1 + 4 * known.leverage_at(X) / known.left_out.fitted_share)
+    assert expected == pytest.approx(spread * np.linalg.norm(known.scores) / 60**0.5, rel=1e-10)
+    ratio = found.sep_limit**2 / np.mean(expected**2)
+    assert stats.f.cdf(ratio, len(y) - 1, 60 - known.spent) == pytest.approx(0.95, rel=1e-10)
 
 
 def test_counts_are_beta_binomial():
@@ -116,6 +133,7 @@ def test_limit_of_the_standard_is_shown_where_it_differs():
     y, yhat = vector()
     known = CalibrationErrors(rmsecv=0.3, units=95, sec=0.1, df=92)
     given = {"reference": y, "predicted": yhat, "error": yhat - y, "unlike": np.zeros(20, bool)}
+    given["expected"] = np.full(20, 0.3)
     found = judge(given | {"lower": y, "upper": y}, {}, known, 0.95)
     assert found.passed["sep"]
     assert found.sep > found.sep_limit_standard

@@ -3,20 +3,25 @@ r"""Is a calibration still good? Checks with control samples, control charts, an
 With e = predicted - reference of n control samples, ebar their mean and a = 1 - level:
 
 ==================  ======================================================================
-bias                ebar; significant if |ebar| > t(1 - a/2; n - 1) SEP / sqrt(n)
+bias                ebar; significant if |ebar| > t(1 - a/2; n - 1) SEP sqrt(1/n + 1/n_c), n_c the
+                    calibration rows (or groups)
 unexplained error   SEP, SEP^2 = sum (e - ebar)^2 / (n - 1); too large if
-                    SEP > RMSECV sqrt(F(1 - a; n - 1, n_c - 1)), n_c the calibration rows (or
-                    groups). The limit after the standards, SEC sqrt(F(1 - a; n - 1, n_c - m - 1)),
-                    is shown beside it. It judges 8 to 35 % of stable weeks as bad at a = 5 %:
-                    SEP holds the error of the model, SEC, from the rows of the fit, does not.
+                    SEP > E sqrt(F(1 - a; n - 1, n_c - d)), E the root mean square of the errors to
+                    expect at these rows, from rows left out with the choice made again without
+                    them (`Model.half_widths`), d what the model has spent (`LeftOut.spent`)
 slope               b of reference = c + b predicted, with residual variance
                     s^2 = sum (y - c - b yhat)^2 / (n - 2); significant if
-                    |b - 1| sqrt((n - 1) s_yhat^2) / s > t(1 - a/2; n - 2)
+                    |b - 1| sqrt((n - 1) s_yhat^2) / s > t(1 - a/2; n - 2) sqrt(1 + n / n_c)
 coverage            how many prediction intervals hold the reference value; too few if the
                     probability of so few is below a
 unlike rows         how many rows have T^2 or Q above their limits; too many if the probability of
                     so many is below a
 ==================  ======================================================================
+
+The limits after the standards are shown beside the first three: they take the calibration for
+exact, t(1 - a/2; n - 1) SEP / sqrt(n), SEC sqrt(F(1 - a; n - 1, n_c - m - 1)) and
+t(1 - a/2; n - 2). But its own line is known from n_c rows only, which is what 1/n_c adds, and SEC,
+from the rows of the fit, does not hold the error of the model, as SEP does.
 
 The last two count with the beta-binomial distribution: limits that come from n_c rows are crossed
 by a share of new rows that itself varies, as Beta(p (n_c + 1), (1 - p)(n_c + 1)).
@@ -39,6 +44,7 @@ from scipy.stats import betabinom
 
 from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.inputs import Array, as_choice, as_float, as_level, as_response, read_only
+from plsdof._core.left_out import spread_at
 from plsdof._core.model import Model, as_model
 from plsdof.chemometrics.merit import figures_of_merit
 from plsdof.chemometrics.rows import hotelling_t2, q_residuals
@@ -46,6 +52,8 @@ from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import prediction_interval
 
 Columns = Mapping[str, npt.NDArray[Any]]
+# The fewest degrees of freedom of a calibration, as for intervals from rows left out.
+_LEAST_DF = 2.0
 
 # One check
 # ---------
@@ -61,12 +69,15 @@ class CalibrationErrors:
         Root mean squared error of rows left out.
     units : float
         Number of rows, or of groups of rows, that were left out.
+    spent : float
+        Degrees of freedom that the model has spent (`LeftOut.spent`).
     sec, df : float
         Standard error of calibration, sqrt(RSS / df), and df = n - m - 1; nan if unknown.
     """
 
     rmsecv: float
     units: float
+    spent: float = 1.0
     sec: float = math.nan
     df: float = math.nan
 
@@ -86,7 +97,9 @@ def calibration_errors(model: Model) -> CalibrationErrors:
     units = float(len(left.y) if left.groups is None else left.groups)
     df = left.n - model.parameter - 1.0 if model.path.parameter_name == "n_components" else 0.0
     sec = math.sqrt(max(model.rss, 0.0) / df) if df > 0 else math.nan
-    return CalibrationErrors(rmsecv=model.rmse, units=units, sec=sec, df=df or math.nan)
+    return CalibrationErrors(
+        rmsecv=model.rmse, units=units, spent=model.spent, sec=sec, df=df or math.nan
+    )
 
 
 @dataclass(frozen=True)
@@ -101,6 +114,11 @@ class _WithData:
 
     def predict(self, X: Any) -> Any:
         return self.model.predict(X)
+
+    def expected_errors(self, X: Any) -> Array:
+        model = self.model
+        size = np.average(model.scores**2, weights=model.left_out.sample_weight)
+        return math.sqrt(size) * spread_at(model.leverage_at(X), model.left_out.fitted_share)
 
     def prediction_interval(self, X: Any, *, level: float) -> Any:
         return prediction_interval(self.model, X, level=level)
@@ -136,10 +154,10 @@ class CalibrationCheck:
         Of every test.
     bias, bias_limit, sep, sep_limit, rmsep : float
         With the definitions at the top of `plsdof.chemometrics.checks`; nan where not defined.
-    sep_limit_standard : float
-        The limit from SEC, for comparison.
     slope, intercept, slope_t, slope_limit : float
         Of reference on predicted, with the test of slope 1.
+    bias_limit_standard, sep_limit_standard, slope_limit_standard : float
+        After the standards, for comparison.
     slope_predicted : float
         Of predicted on reference, the slope of `figures_of_merit`.
     covered, unlike : int
@@ -147,7 +165,8 @@ class CalibrationCheck:
         the limit.
     verdicts : tuple of Verdict
     columns : mapping from names to (n_rows,) arrays
-        reference, predicted, error, lower, upper, t2, q, unlike of every row; nan where missing.
+        reference, predicted, error, expected (size of the error), lower, upper, t2, q, unlike of
+        every row; nan where missing.
     limits : mapping
         Of t2 and q.
     calibration : CalibrationErrors
@@ -157,6 +176,7 @@ class CalibrationCheck:
     level: float
     bias: float
     bias_limit: float
+    bias_limit_standard: float
     sep: float
     sep_limit: float
     sep_limit_standard: float
@@ -165,6 +185,7 @@ class CalibrationCheck:
     intercept: float
     slope_t: float
     slope_limit: float
+    slope_limit_standard: float
     slope_predicted: float
     covered: int
     unlike: int
@@ -228,7 +249,7 @@ def check_calibration(model: Any, X: Any, y: Any = None, level: float = 0.95) ->
     >>> model = PLSRegressor().fit(X[::2], y[::2])
     >>> check = check_calibration(model, X[1::2], y[1::2] - 2.0)
     >>> check.verdicts[0].text, check.passed["sep"]
-    ('Bias significant: 2.19, limit 0.967.', True)
+    ('Bias significant: 2.19, limit 1.36.', True)
     """
     asked = model if hasattr(type(model), "calibration_errors") else _WithData(as_model(model))
     level, predicted = as_level(level), np.asarray(asked.predict(X), dtype=np.float64)
@@ -244,6 +265,7 @@ def check_calibration(model: Any, X: Any, y: Any = None, level: float = 0.95) ->
     columns: dict[str, npt.NDArray[Any]] = {"reference": reference, "predicted": predicted}
     columns |= {"error": predicted - reference, "lower": reference * np.nan}
     columns |= {"upper": columns["lower"], "unlike": np.zeros(len(predicted), dtype=bool)}
+    columns["expected"] = asked.expected_errors(X)
     with suppress(NotAvailableError):
         found = asked.prediction_interval(X, level=level)
         columns |= {"lower": found.lower, "upper": found.upper}
@@ -262,23 +284,29 @@ def judge(
 ) -> CalibrationCheck:
     """Make all tests; the arguments are those of `CalibrationCheck`."""
     known = np.isfinite(columns["error"])
-    y, yhat, lower, upper = (
-        columns[name][known] for name in ("reference", "predicted", "lower", "upper")
+    y, yhat, lower, upper, expected = (
+        columns[name][known] for name in ("reference", "predicted", "lower", "upper", "expected")
     )
     n, line = len(y), slope_test(y, yhat)
     merit = figures_of_merit(y, yhat) if n else None
     bias, sep = (merit.bias, merit.sep) if merit else (math.nan, math.nan)
+    # What the standards take for exact is known from the rows of the calibration.
+    wider, df = math.sqrt(1.0 + n / calibration.units), calibration.units - calibration.spent
+    usual = math.sqrt(np.mean(expected**2)) if n else math.nan
+    bias_standard, slope_standard = _t(n - 1, level) * sep / math.sqrt(max(n, 1)), _t(n - 2, level)
     values = {
         "bias": bias,
-        "bias_limit": _t(n - 1, level) * sep / math.sqrt(max(n, 1)),
+        "bias_limit": wider * bias_standard,
+        "bias_limit_standard": bias_standard,
         "sep": sep,
-        "sep_limit": sep_bound(calibration.rmsecv, n, calibration.units - 1.0, level),
+        "sep_limit": sep_bound(usual, n, max(df, _LEAST_DF), level),
         "sep_limit_standard": sep_bound(calibration.sec, n, calibration.df, level),
         "rmsep": merit.rmse if merit else math.nan,
         "slope": line.slope,
         "intercept": line.intercept,
         "slope_t": line.t,
-        "slope_limit": _t(n - 2, level),
+        "slope_limit": wider * slope_standard,
+        "slope_limit_standard": slope_standard,
         "slope_predicted": merit.slope if merit else math.nan,
     }
     covered = int(np.count_nonzero((lower <= y) & (y <= upper)))
@@ -368,13 +396,21 @@ def slope_test(y: Array, predicted: Array) -> SlopeTest:
 
 # Limit of each test, and what is said of it: passed, or failed.
 _TESTS = {
-    "bias": ("t(1 - a/2; n - 1) SEP / sqrt(n)", "Bias not significant", "Bias significant"),
+    "bias": (
+        "t(1 - a/2; n - 1) SEP sqrt(1/n + 1/n_c)",
+        "Bias not significant",
+        "Bias significant",
+    ),
     "sep": (
-        "RMSECV sqrt(F(1 - a; n - 1, n_c - 1))",
+        "E sqrt(F(1 - a; n - 1, n_c - d))",
         "SEP as the errors of rows left out",
         "SEP larger than the errors of rows left out explain",
     ),
-    "slope": ("t(1 - a/2; n - 2)", "t of the slope not significant", "t of the slope significant"),
+    "slope": (
+        "t(1 - a/2; n - 2) sqrt(1 + n / n_c)",
+        "t of the slope not significant",
+        "t of the slope significant",
+    ),
     "coverage": (
         "beta-binomial, 1 - a",
         "Reference values outside of their intervals as often as expected",

@@ -87,7 +87,7 @@ _CENTER = Kind(words="mean or median", pattern="mean|median", read=str, allows=b
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class StepKind:
     """A kind of preprocessing.
 
     Attributes
@@ -140,37 +140,37 @@ class Step:
 _SAVGOL = "chemotools.derivative.SavitzkyGolay"
 _SCALER = "sklearn.preprocessing.StandardScaler"
 IMPUTE = "impute"
-STEPS: Mapping[str, Step] = {
-    "snv": Step(
+STEPS: Mapping[str, StepKind] = {
+    "snv": StepKind(
         transformer="chemotools.scatter.StandardNormalVariate", linear=False, example="snv"
     ),
-    "msc": Step(
+    "msc": StepKind(
         transformer="chemotools.scatter.MultiplicativeScatterCorrection",
         parameters={"method": (_CENTER, "mean")},
         learned=("reference_",),
         linear=False,
         example="msc or msc:median",
     ),
-    "savgol": Step(
+    "savgol": StepKind(
         transformer=_SAVGOL,
         parameters=dict.fromkeys(("window_length", "polyorder", "deriv"), (_WHOLE, None)),
         along=True,
         example="savgol:15:2:1 (window, degree, derivative)",
     ),
-    "smooth": Step(
+    "smooth": StepKind(
         transformer=_SAVGOL,
         parameters={"window_length": (_WHOLE, 11), "polyorder": (_WHOLE, 2)},
         fixed={"deriv": 0},
         along=True,
         example="smooth or smooth:11:2 (window, degree)",
     ),
-    "detrend": Step(
+    "detrend": StepKind(
         transformer="chemotools.baseline.PolynomialCorrection",
         parameters={"order": (_WHOLE, 1)},
         along=True,
         example="detrend or detrend:2 (degree)",
     ),
-    "baseline": Step(
+    "baseline": StepKind(
         transformer="chemotools.baseline.AsLs",
         parameters={"lam": (_POSITIVE, 1e4), "penalty": (_SHARE, 0.01)},
         # It would begin with weights from the first row; where it ends is the same.
@@ -179,27 +179,27 @@ STEPS: Mapping[str, Step] = {
         linear=False,
         example="baseline or baseline:1e5:0.01 (smoothness, asymmetry)",
     ),
-    "center": Step(
+    "center": StepKind(
         transformer=_SCALER, fixed={"with_std": False}, learned=("mean_",), example="center"
     ),
-    "autoscale": Step(
+    "autoscale": StepKind(
         transformer="plsdof.chemometrics.columns.UnitVariance",
         learned=("mean_", "scale_"),
         example="autoscale",
     ),
-    "blocks": Step(
+    "blocks": StepKind(
         transformer="plsdof.chemometrics.columns.EqualBlocks",
         parameters={"sizes": (_SIZES, None)},
         learned=("mean_", "scale_"),
         example="blocks:700+12 (numbers of columns)",
     ),
-    "adaptive": Step(
+    "adaptive": StepKind(
         transformer="plsdof.chemometrics.columns.AdaptiveColumns",
         learned=("mean_", "scale_"),
         supervised=True,
         example="adaptive",
     ),
-    IMPUTE: Step(
+    IMPUTE: StepKind(
         transformer="plsdof.chemometrics.missing.LowRankImputer",
         parameters={"rank": (_WHOLE, 0)},
         learned=("mean_", "scale_", "loadings_"),

@@ -31,11 +31,9 @@ from plsdof._core.inputs import (
     read_only,
     row_labels,
 )
-from plsdof._core.left_out import hold_out, usual_folds
+from plsdof._core.left_out import usual_folds
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import PLSPath
-from plsdof._core.recursion import Run, Split
-from plsdof._core.standardize import Observations, standardize_observations
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
@@ -173,8 +171,7 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
 
     Notes
     -----
-    Cost: one recursion for all folds, and O(n p m) time for each of them. Models with up to 20
-    components are measured at once, and kept.
+    Cost: one fit for each fold. Models with up to 20 components are measured at once, and kept.
 
     Examples
     --------
@@ -219,87 +216,20 @@ def _left_out_distances(path: PLSPath, fold: Integers, m: int) -> tuple[Array, A
 
 
 def _measured(path: PLSPath, fold: Integers, size: int) -> tuple[Array, Array | None]:
-    given, split, problem = path.require_rows(), Split.of(fold), path.fold_problem()
-    held = None if problem is None else hold_out(problem, split, size, keep=True)
-    t2, q = np.zeros((size + 1, len(given.y))), np.zeros((size + 1, len(given.y)))
-    for f, test in enumerate(split.tests):
-        train = np.flatnonzero(fold != f)
-        if problem is None or held is None or not held.certain:
-            part = _fitted_part(path, size, train, given.X[test])
-        elif problem.kernel is not None:
-            part = _kernel_part(held.run, f, problem.kernel, train, test, given.weights)
-        else:
-            part = _linear_part(held.run, f, problem.given, train, test, problem.scale)
-        taken = np.minimum(np.arange(size + 1), part.scores.shape[1])
-        t2[:, test] = (part.n - 1.0) * _sums_of_squares(part.scores)[taken]
-        if part.rows is not None and part.loadings is not None:
-            q[:, test] = _squared_residuals(part.rows, part.scores, part.loadings)[taken]
+    """Fit the rest anew for every fold."""
+    X = path.require_rows().X
+    t2, q = np.zeros((size + 1, len(X))), np.zeros((size + 1, len(X)))
+    for f in range(int(fold.max()) + 1):
+        part, test = as_score_path(path.fit_rows(np.flatnonzero(fold != f))), fold == f
+        exact, rows = part.exact.complete(), standardized_rows(part, X[test])
+        scores = rows @ _rotations(exact, size)
+        # A fold without further components stays at its last one.
+        taken = np.minimum(np.arange(size + 1), scores.shape[1])
+        t2[:, test] = (exact.spectrum.n - 1.0) * _sums_of_squares(scores)[taken]
+        if not path.is_dual:
+            loadings = times_predictors(part, exact.filter.scores[:, :size])
+            q[:, test] = _squared_residuals(rows, scores, loadings)[taken]
     return read_only(t2), None if path.is_dual else read_only(q)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Part:
-    """Rows as a fit without them sees them.
-
-    ``scores`` (t, m) are in units where those of the ``n`` training rows are orthonormal; ``rows``
-    (t, p) and ``loadings`` (p, m), in standardised units, are missing for kernels.
-    """
-
-    n: float
-    scores: Array
-    rows: Array | None = None
-    loadings: Array | None = None
-
-
-def _linear_part(
-    run: Run, f: int, given: Observations, train: Integers, test: Integers, scale: bool
-) -> _Part:
-    """Take rotations from the recursion, and loadings from the training rows of the fold."""
-    X, weights = given.X[train], None if given.weights is None else given.weights[train]
-    n = float(len(train)) if weights is None else float(weights.sum())
-    part = Observations(X=X, y=given.y[train], weights=weights, n=n, names=None)
-    data = standardize_observations(part, scale=scale)
-    R, mean = _fold_rotations(run, f), data.units.x_mean
-    scores = (X - mean) @ R
-    if weights is not None:
-        scores *= np.sqrt(weights)[:, None]
-    return _Part(
-        n=n,
-        scores=(given.X[test] - mean) @ R,
-        rows=(given.X[test] - mean) / row_units(data.units.x_scale),
-        loadings=data.X.T @ scores,
-    )
-
-
-def _kernel_part(
-    run: Run, f: int, K: Array, train: Integers, test: Integers, weights: Array | None
-) -> _Part:
-    """Take scores from the recursion on a kernel matrix, centred by the training rows."""
-    w = np.ones(len(train)) if weights is None else weights[train]
-    scores = K @ _fold_rotations(run, f)
-    return _Part(n=float(w.sum()), scores=scores[test] - w @ scores[train] / w.sum())
-
-
-def _fold_rotations(run: Run, f: int) -> Array:
-    """Return what turns centred rows into orthonormal scores of a fold. Shape (p, m)."""
-    alive = run.loadings[:, f] != 0.0  # a fold without further components stands still
-    m = len(alive) if alive.all() else int(np.argmin(alive))
-    directions = run.directions[:m, f]
-    directions = directions if run.lift is None or not m else run.lift(directions)
-    return np.asarray(np.linalg.solve(run.triangle[:m, f, :m], directions).T)
-
-
-def _fitted_part(path: PLSPath, size: int, train: Integers, X_test: Array) -> _Part:
-    """Fit the rest anew."""
-    part = as_score_path(path.fit_rows(train))
-    exact, rows = part.exact.complete(), standardized_rows(part, X_test)
-    T = exact.filter.scores[:, :size]
-    return _Part(
-        n=exact.spectrum.n,
-        scores=rows @ _rotations(exact, size),
-        rows=None if part.is_dual else rows,
-        loadings=None if part.is_dual else times_predictors(part, T),
-    )
 
 
 def _sums_of_squares(scores: Array) -> Array:

@@ -547,7 +547,17 @@ class FrozenModel:
             rmsecv = math.sqrt(float(np.average(one.scores**2, weights=weights)))
         units = self.n if math.isnan(one.groups) else one.groups
         df = self.n - one.parameter - 1.0
-        return CalibrationErrors(rmsecv=slope * rmsecv, units=units, sec=slope * one.sec, df=df)
+        return CalibrationErrors(
+            rmsecv=slope * rmsecv, units=units, spent=one.spent, sec=slope * one.sec, df=df
+        )
+
+    def expected_errors(self, X: Any) -> Array:
+        """Return how large errors of new rows are expected, by rows left out. Shape (n_new,)."""
+        one, deviations = self._only(), self._deviations(X)
+        weights = one.weights if len(one.weights) else None
+        known = np.average(one.scores**2, weights=weights) if len(one.scores) else math.nan
+        spread = np.ones(len(deviations[0])) + one.reach * self._leverage(one, deviations)
+        return np.asarray(abs(one.correction[0]) * np.sqrt(known * spread))
 
     def adjusted(
         self,
