@@ -57,9 +57,9 @@ def errors_of(sample: Sample) -> dict[str, float]:
         BASE: path[cross_validate(sample.X, sample.y, path.recipe, cv=10).select().index],
         # After the default, which would look at models that it has not asked for.
         "leave-one-out": path[int(np.argmin(_single_rows(path, len(sample.y)).press))],
-        "BIC, first minimum": path[path.select("bic", rule="first-minimum").index],
+        "BIC, first minimum": path[path.select("bic").index],
         "BIC, paper's rule": path[path.select("bic", rule="paper").index],
-        "GCV": path[path.select("gcv").index],
+        "GCV": path[path.select("gcv", rule="paper").index],
     }
     every = path.predict(sample.X_new)
     found = {}
