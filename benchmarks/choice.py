@@ -92,9 +92,9 @@ def errors_of(sample: Sample) -> dict[str, float]:
         WHOLE: path[path.select().index],
         BASE: path[base],
         "leave-one-out": path[int(np.argmin(_single_rows(path, len(y)).press))],
-        "BIC, first minimum": path[path.select("bic", rule="first-minimum").index],
+        "BIC, first minimum": path[path.select("bic").index],
         "BIC, paper's rule": path[path.select("bic", rule="paper").index],
-        "GCV": path[path.select("gcv").index],
+        "GCV": path[path.select("gcv", rule="paper").index],
     }
     predicted = {rule: model.predict(sample.X_new) for rule, model in taken.items()}
     if sample.method == "pls":

@@ -38,8 +38,8 @@ def test_values_are_those_of_fits_without_the_fold(make):
     np.testing.assert_allclose(
         found.q.values[test], q_residuals(part[2], X[test]).values, rtol=1e-8
     )
-    # Of 24 values the 23rd, as ceil(0.9 * 25) = 23.
-    assert found.t2.limit(0.9).value == np.sort(found.t2.values)[22]
+    # Of 24 values halfway from the 22nd to the 23rd, as 0.9 * 25 = 22.5.
+    assert found.t2.limit(0.9).value == pytest.approx(np.sort(found.t2.values)[21:23].mean())
 
 
 def test_new_rows_have_cross_validated_limits_and_training_rows_have_not():
@@ -186,7 +186,7 @@ def test_groups_of_the_choice_are_left_out_together():
 def test_a_limit_is_the_conformal_quantile_where_there_is_one():
     values = np.random.default_rng(0).exponential(size=59)
     in_order = np.sort(values)
-    assert limit_from_left_out(values, 0.95).value == in_order[56]  # ceil(0.95 * 60) = 57
+    assert limit_from_left_out(values, 0.95).value == in_order[56]  # 0.95 * 60 = 57
     assert limit_from_left_out(values, 0.5).value == in_order[29]
     beyond = limit_from_left_out(values, 0.999)
     assert beyond.value >= in_order[-1]
@@ -197,7 +197,10 @@ def test_a_limit_is_the_conformal_quantile_where_there_is_one():
     # A row that weighs as much as three counts three times.
     weights = np.ones(59)
     weights[np.argsort(values)[-2:]] = 3.0
-    assert limit_from_left_out(values, 0.95, weights=weights).value == in_order[-1]
+    repeated = np.repeat(values, weights.astype(int))
+    weighted = limit_from_left_out(values, 0.95, weights=weights, units=63).value
+    assert weighted == pytest.approx(limit_from_left_out(repeated, 0.95).value)
+    assert in_order[-2] < weighted < in_order[-1]
     # Few groups say less than many rows.
     assert limit_from_left_out(values, 0.95, units=10).value >= in_order[-1]
     assert np.isnan(limit_from_left_out(np.ones(20), 0.95).value)

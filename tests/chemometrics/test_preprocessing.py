@@ -201,7 +201,7 @@ def test_any_path_can_follow_a_chain(spectra, fit):
     )
     np.testing.assert_allclose(found.mean_error, expected.mean_error, rtol=1e-10)
     assert found.parameter_name == expected.parameter_name
-    np.testing.assert_array_equal(found.simplest_first, expected.simplest_first)
+    np.testing.assert_array_equal(found.order, expected.order)
 
 
 def test_degrees_of_freedom_after_a_chain_are_those_of_the_preprocessed_rows():

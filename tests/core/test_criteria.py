@@ -105,7 +105,7 @@ def test_the_default_choice_is_the_one_of_the_contract():
     chosen = path.select()
     assert (chosen.criterion, chosen.rule) == ("left-out", "best-model")
     by_criterion = path.select("bic")
-    assert (by_criterion.criterion, by_criterion.rule) == ("bic", "paper")
+    assert (by_criterion.criterion, by_criterion.rule) == ("bic", "first-minimum")
     np.testing.assert_array_equal(by_criterion.scores, path.criterion("bic", dof="exact"))
 
 

@@ -166,14 +166,14 @@ def test_frame_of_a_cross_validation(ozone):
     np.testing.assert_array_equal(frame["q2"], result.q2)
 
 
-def pooled_q2(result, w):
+def pooled_q2(result, y, w):
     """Q^2 from the predictions, row by row."""
-    mean = np.average(result.y, weights=w)
+    mean = np.average(y, weights=w)
     press = total = 0.0
     for predictions in result.predictions:
         rows = ~np.isnan(predictions[0])
-        press = press + ((predictions - result.y) ** 2)[:, rows] @ w[rows]
-        total += w[rows] @ (result.y[rows] - mean) ** 2
+        press = press + ((predictions - y) ** 2)[:, rows] @ w[rows]
+        total += w[rows] @ (y[rows] - mean) ** 2
     return 1 - press / total
 
 
@@ -185,18 +185,18 @@ def test_q2_pools_rows_of_unequal_folds(ozone, options):
         w = np.arange(47) % 3.0
         options = {"sample_weight": w}
     result = plsdof.cross_validate(X, y, cv=4, **options)
-    np.testing.assert_allclose(result.q2, pooled_q2(result, w), rtol=1e-10)
+    np.testing.assert_allclose(result.q2, pooled_q2(result, y, w), rtol=1e-10)
     assert result.q2[0] < 0 < result.q2[2]
 
 
 def test_q2_leaves_out_folds_without_weight_and_constant_responses():
-    errors = np.array([[4.0], [np.nan]])
-    weighted = made_result(errors, y=np.array([1.0, 5.0]), sample_weight=np.array([2.0, 0.0]))
+    errors = np.array([[4.0], [7.0]])
+    weighted = made_result(errors, y=np.array([1.0, 5.0]), weights=np.array([2.0, 0.0]))
     assert np.isnan(weighted.q2).all()  # the one row with weight is its own mean
     half = made_result(
-        np.array([[4.0], [1.0], [np.nan]]),
+        np.array([[4.0], [1.0], [7.0]]),
         y=np.array([1.0, 5.0, 9.0]),
-        sample_weight=np.array([1.0, 1.0, 0.0]),
+        weights=np.array([1.0, 1.0, 0.0]),
     )
     assert half.q2 == pytest.approx(1 - 5.0 / 8.0)
 

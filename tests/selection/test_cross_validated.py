@@ -4,12 +4,14 @@ import pickle
 
 import numpy as np
 import pytest
-from _helpers.made_results import made_result
+from _helpers.made_results import made_from_predictions, made_result
 from _helpers.problems import make_problem
 from numpy.testing import assert_allclose, assert_array_equal
 
+from plsdof import pls_path
+from plsdof.datasets import load_ozone
 from plsdof.errors import NotAvailableError
-from plsdof.selection.cross_validation import cross_validate, fold_correlations
+from plsdof.selection.cross_validation import cross_validate
 
 
 def test_leave_one_out_has_no_correlations_to_choose_by():
@@ -49,9 +51,10 @@ def test_one_standard_error_rule_takes_the_simplest_model_close_to_the_best():
 def test_one_standard_error_rule_needs_two_folds():
     with pytest.raises(NotAvailableError):
         made_result([[2, 1]]).select(rule="one-standard-error")
-    once = np.array([[0.1, 0.2, 0.9], [0.2, 0.3, np.nan]])
-    result = made_result(np.ones((2, 3)), fold_correlations=once)
-    assert result.select("pearson").index == 2
+    # The response does not vary in the second fold.
+    predictions = [[1.0, 0.0, 2.0, 3.0, 5.0], [0.0, 1.0, 2.0, 3.0, 5.0]]
+    result = made_from_predictions(predictions, [0.0, 1.0, 2.0, 4.0, 4.0], [3, 2])
+    assert result.select("pearson").index == 1
     with pytest.raises(NotAvailableError):
         result.select("pearson", "one-standard-error")
 
@@ -59,7 +62,8 @@ def test_one_standard_error_rule_needs_two_folds():
 def test_correlation_of_one_weighted_row_is_undefined():
     predictions, observed = np.array([[0.1, 0.7, 0.2]]), np.array([0.3, 0.1, 0.2])
     weights = np.array([0.0, 0.0, 1.0])
-    assert np.isnan(fold_correlations(predictions, observed, weights, np.array([3])))
+    result = made_from_predictions(predictions, observed, [3], weights)
+    assert np.isnan(result.fold_correlations)
 
 
 def test_ridge_rules_take_a_large_penalty_for_the_simpler_model(problem):
@@ -92,7 +96,7 @@ def test_result_is_frozen_and_detached_from_the_input(problem):
     assert_array_equal(result.mean_correlation, before)
     with pytest.raises(AttributeError, match="cannot assign"):
         result.message = "other"
-    for name in ("parameters", "fold_errors", "predictions", "simplest_first", "y", "groups"):
+    for name in ("parameters", "fold_errors", "predictions", "order", "y", "units"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(result, name)[0] = 0
 
@@ -113,3 +117,16 @@ def test_scores_do_not_depend_on_the_unit_of_y(unit):
     assert_allclose(scaled.std_error / unit / unit, plain.std_error, rtol=1e-9)
     for rule in ("minimum", "one-standard-error"):
         assert scaled.select(rule=rule).index == plain.select(rule=rule).index
+
+
+def test_rows_left_out_and_cross_validation_are_the_same_numbers():
+    X, y = load_ozone(return_X_y=True)
+    groups = np.repeat(np.arange(40), np.arange(1, 41))[: len(y)]  # unequal folds
+    left = pls_path(X, y, 4).left_out(5, groups)
+    result = cross_validate(X, y, cv=5, groups=groups, max_components=4)
+    assert_array_equal(result.fold, left.fold)
+    for name in ("residuals", "rmse", "rmse_std_error", "q2", "rss", "leverage"):
+        assert_allclose(getattr(result, name), getattr(left, name), rtol=1e-9)
+    expected = result.fold_errors - result.mean_error
+    share = np.bincount(left.fold) / len(y)
+    assert_allclose(result.rmse_std_error, np.sqrt(share @ expected**2 / 4) / 2 / left.rmse)

@@ -4,18 +4,14 @@ from functools import partial
 
 import numpy as np
 import pytest
+from _helpers.made_results import made_from_predictions
 from _helpers.problems import make_problem
 from numpy.testing import assert_allclose, assert_array_equal
 
 from plsdof import pcr_path, pls_path, ridge_path
 from plsdof._core.parallel import run_each
 from plsdof.errors import NotAvailableError
-from plsdof.selection.cross_validation import (
-    cross_validate,
-    fold_correlations,
-    fold_errors,
-    make_folds,
-)
+from plsdof.selection.cross_validation import cross_validate, make_folds
 
 
 def test_every_fold_equals_a_dense_loop_with_scikit_learn(problem):
@@ -119,8 +115,8 @@ def test_scores_of_uneven_folds_with_ties_equal_those_of_scipy(weighted):
     predictions[1, 5:14] = 2.0  # does not vary in fold 1
     observed = rng.integers(0, 5, 22).astype(float)
     weights = rng.uniform(0.5, 2.0, 22) if weighted else None
-    errors = fold_errors(predictions - observed, weights, sizes)
-    correlations = fold_correlations(predictions, observed, weights, sizes)
+    result = made_from_predictions(predictions, observed, sizes, weights)
+    errors, correlations = result.fold_errors, result.fold_correlations
     for i, end in enumerate(np.cumsum(sizes)):
         rows = slice(end - sizes[i], end)
         w = None if weights is None else weights[rows]

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from _helpers.made_results import made_result
+from _helpers.made_results import made_from_predictions, made_result
 from _helpers.problems import make_problem
 from sklearn.model_selection import GroupKFold
 
@@ -14,7 +14,6 @@ from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection import cross_validate
 
 PROBLEM = make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
-TWO_FOLDS = np.array([[0.1, 0.2, 0.9], [0.2, 0.3, np.nan]])
 
 INVALID = [
     ({"cv": 1}, "cv must be >= 2; got 1"),
@@ -96,22 +95,13 @@ def test_select_explains_what_it_cannot_do(options, error, words):
         cross_validate(*PROBLEM, cv=5).select(**options)
 
 
-def without_prediction():
-    """Return a result whose best model has no prediction for one row."""
-    errors = np.random.default_rng(0).uniform(1, 2, size=(30, 2))
-    errors[:, 1] -= 1.0
-    errors[4, 1] = np.nan
-    return made_result(errors)
-
-
 UNAVAILABLE = {
     "error is undefined for every model": lambda: made_result([[np.nan, np.nan]]).select(),
     "pearson is undefined for every model": lambda: made_result([[2, 1]]).select("pearson"),
     "at least two folds": lambda: made_result([[2, 1]]).select(rule="one-standard-error"),
-    "two folds in which pearson is defined": lambda: made_result(
-        np.ones((2, 3)), fold_correlations=TWO_FOLDS
+    "two folds in which pearson is defined": lambda: made_from_predictions(
+        [[1.0, 0.0, 2.0, 3.0, 5.0]], [0.0, 1.0, 2.0, 4.0, 4.0], [3, 2]
     ).select("pearson", "one-standard-error"),
-    "best model has no prediction": lambda: without_prediction().p_values(),
 }
 
 

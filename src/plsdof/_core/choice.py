@@ -50,7 +50,7 @@ _HUBER = 1.345
 # The median of absolute normal errors is this many standard deviations.
 _MEDIAN = 0.6745
 _REWEIGHTED = 8
-Rule = Literal["paper", "first-minimum", "global-minimum"]
+Rule = Literal["first-minimum", "paper", "global-minimum"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 LEFT_OUT: Final = "left-out"
 # From this share of n on, Degrees of Freedom are close to n.
@@ -129,7 +129,7 @@ class Selection:
     >>> from plsdof import pls_path
     >>> choice = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]).select("bic")
     >>> choice.n_components, choice.summary
-    (1, '1 component (2.00 Degrees of Freedom): the smallest BIC.')
+    (1, '1 component (2.00 Degrees of Freedom): the first minimum of BIC.')
     """
 
     index: int
@@ -378,10 +378,10 @@ def choose(scores: npt.ArrayLike, rule: str, dof: npt.ArrayLike | None = None) -
 
     Parameters
     ----------
-    rule : {"paper", "first-minimum", "global-minimum"}
-        The smallest score among the models before the first one with negative Degrees of Freedom
-        (Kraemer & Sugiyama 2011, section 4); the first score whose successor is not lower (the
-        rule of R's plsdof); the smallest score of all.
+    rule : {"first-minimum", "paper", "global-minimum"}
+        The first score whose successor is not lower (the rule of R's plsdof); the smallest score
+        among the models before the first one with negative Degrees of Freedom (Kraemer & Sugiyama
+        2011, section 4); the smallest score of all.
     dof : (K,) array
         Degrees of Freedom, for "paper".
 
@@ -470,7 +470,7 @@ def _defined(values: Array) -> npt.NDArray[np.intp]:
 
 # What a rule takes, in the words of messages, tables and reports; "{}" is the score.
 _RULE_WORDS = {
-    "paper": "the smallest {}",
+    "paper": "the smallest {} before Degrees of Freedom become negative, the paper's rule",
     "first-minimum": "the first minimum of {}",
     "global-minimum": "the smallest {} of all",
     "minimum": "the smallest {}",

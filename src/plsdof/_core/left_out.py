@@ -10,7 +10,6 @@ is too large the next more accurate one takes over, and at last a fit of its own
 Methods without a recursion are fitted fold by fold.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -99,6 +98,8 @@ class LeftOut:
     sample_weight : (n,) array or None
     groups : int or None
         Number of groups, where rows that belong together were left out together.
+    repeats : int
+        How often the rows were split into folds.
     leverage : (K, n) array
         h = 1/n_f + sum_j t_j^2, with the orthonormal scores t of the fit without the fold.
     exhausted : (K, F) array of bool
@@ -126,6 +127,7 @@ class LeftOut:
     y: Array
     sample_weight: Array | None = None
     groups: int | None = None
+    repeats: int = 1
     leverage: Array
     exhausted: Mask
     rounding: Array
@@ -160,29 +162,56 @@ class LeftOut:
         return read_only(np.square(self.residuals) @ self.sample_weight)
 
     @property
+    def mean_error(self) -> Array:
+        """(Weighted) mean squared residual, PRESS / n. Shape (K,).
+
+        Folds count by their rows, as in R's pls: the mean of `fold_errors` if all folds have the
+        same size.
+        """
+        return np.asarray(self.press / self.n)
+
+    @property
+    def fold_errors(self) -> Array:
+        """(Weighted) mean squared residuals of each fold; nan where no row counts. Shape (F, K)."""
+        size = self.fold_sums(np.ones((1, len(self.y))))
+        return read_only((self.fold_sums(self.residuals**2) / np.where(size > 0, size, np.nan)).T)
+
+    @property
+    def std_error(self) -> Array:
+        """Standard error of `mean_error` over folds. Shape (K,).
+
+            sqrt( sum_f s_f (e_f - mean)^2 / (F - 1) ),     s_f the share of the rows in fold f,
+
+        which is the standard deviation of the fold errors e_f over sqrt(F) if all folds have the
+        same size (Breiman et al. 1984). With repeats, F - 1 is that of one repeat: repeats split
+        the same rows again and so do not make the data larger. nan for a single fold.
+        """
+        share = self.fold_sums(np.ones((1, len(self.y))))[0] / self.n
+        used = share > 0
+        squares = share[used] @ np.square(self.fold_errors[used] - self.mean_error)
+        spare = np.count_nonzero(used) - 1
+        return np.asarray(np.sqrt(squares * self.repeats / (spare if spare > 0 else np.nan)))
+
+    @property
     def rmse(self) -> Array:
-        """Roots of the mean squared residuals, RMSECV. Shape (K,)."""
-        return np.asarray(np.sqrt(self.press / self.n))
+        """RMSECV, the root of `mean_error`, over the residuals of all rows. Shape (K,)."""
+        return np.asarray(np.sqrt(self.mean_error))
 
     @property
     def rmse_std_error(self) -> Array:
-        """Standard error of `rmse` over folds. Shape (K,).
-
-            sqrt( sum_f s_f (e_f - mean)^2 / (F - 1) ) / (2 RMSE),
-
-        e_f the mean squared error of fold f and s_f its share of the rows (Breiman et al. 1984, and
-        the delta method).
-        """
-        share = self.fold_sums(np.ones((1, len(self.y))))[0] / self.n
-        errors = self.fold_sums(self.residuals**2) / (share * self.n)
-        spread = np.square(errors - (self.press / self.n)[:, None]) @ share / (len(share) - 1)
+        """Standard error of `rmse`, `std_error` / (2 RMSE) by the delta method. Shape (K,)."""
         rmse = self.rmse
-        share_of = np.divide(np.sqrt(spread), 2.0 * rmse, out=np.zeros_like(rmse), where=rmse > 0)
-        return np.asarray(share_of)
+        return np.divide(self.std_error, 2.0 * rmse, out=np.zeros_like(rmse), where=rmse > 0)
 
     @property
     def q2(self) -> Array:
-        """Q^2 = 1 - PRESS / TSS. Shape (K,)."""
+        """Q^2 = 1 - PRESS / TSS, the predicted share of the variance of y. Shape (K,).
+
+            PRESS = sum w_i (y_i - yhat_i)^2,      TSS = sum w_i (y_i - ybar)^2
+
+        over the rows left out, with yhat_i predicted without the fold of row i. That of the empty
+        model is slightly negative, as folds do not know ybar. nan if y is constant.
+        """
         w = self.weights
         total = float(w @ (self.y - w @ self.y / w.sum()) ** 2)
         return np.asarray(1.0 - self.press / (total if total > 0 else np.nan))
@@ -219,14 +248,26 @@ class LeftOut:
 
     def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per model."""
-        measures = {name: getattr(self, name) for name in ("press", "rmse", "q2")}
+        names = ("press", "mean_error", "std_error", "rmse", "q2")
+        measures = {name: getattr(self, name) for name in names}
         parameters = parameter_column(self.parameters, self.parameter_name)
         return data_frame({self.parameter_name: parameters} | measures)
 
     def _repr_html_(self) -> str:
         parameters = parameter_column(self.parameters, self.parameter_name)
-        columns = {self.parameter_name: parameters, "RMSE": self.rmse, "Q2": self.q2}
-        return as_html(repr(self), columns, chosen=int(np.argmin(self.press)))
+        columns = {
+            self.parameter_name: parameters,
+            "RMSE": self.rmse,
+            "std error": self.rmse_std_error,
+            "Q2": self.q2,
+        }
+        order = self.order
+        error = np.where(np.isnan(self.press), np.inf, self.press)[order]
+        return as_html(
+            repr(self),
+            {name: values[order] for name, values in columns.items()},
+            chosen=int(np.argmin(error)),
+        )
 
     def __repr__(self) -> str:
         folds = f"{int(self.fold.max()) + 1} folds"
@@ -367,6 +408,40 @@ def spread_at(leverage: Array, fitted_share: float) -> Array:
     return np.asarray(np.sqrt(1.0 + REACTION * leverage / fitted_share))
 
 
+def one_more(
+    values: Array, level: float, weights: Array | None = None, units: int | None = None
+) -> float | None:
+    """Return what one more value stays below with probability ``level``; None if too few are there.
+
+    The level (n + 1)-th smallest of n values, between two of them the line through both (split
+    conformal: no distribution is assumed). Intervals and limits of T^2 and Q have it in common.
+
+    Parameters
+    ----------
+    values : (n,) array
+    level : float
+    weights : (n,) array, optional
+        Of the values.
+    units : int, optional
+        How many of them are independent; all unless they come in groups.
+
+    Examples
+    --------
+    >>> one_more(np.arange(1.0, 40.0), 0.95), one_more(np.arange(1.0, 11.0), 0.95)
+    (38.0, None)
+    """
+    order, units = np.argsort(values, kind="stable"), len(values) if units is None else units
+    place = round(level * (units + 1), 9)  # rounding must not push it up
+    if place > units:
+        return None
+    # A value that weighs as much as three stands in three places.
+    share = np.ones(len(order)) if weights is None else weights[order]
+    share = share * (units / share.sum())
+    last = np.cumsum(share)
+    places = np.column_stack([last - np.maximum(share - 1.0, 0.0), last])
+    return float(np.interp(place, places.ravel(), np.repeat(values[order], 2)))
+
+
 def half_width(
     scores: Array,
     level: float,
@@ -398,14 +473,10 @@ def half_width(
     >>> half_width(np.arange(1.0, 40.0), 0.95), half_width(np.arange(1.0, 31.0), 0.95)
     (38.0, 29.45)
     """
-    n = len(scores)
-    place = round(as_level(level) * (n + 1), 9)  # rounding must not push it up
-    if place <= n and groups is None and weights is None:
-        below = math.floor(place)
-        low, high = np.partition(scores, [below - 1, min(below, n - 1)])[
-            [below - 1, min(below, n - 1)]
-        ]
-        return float(low + (place - below) * (high - low))
+    n, level = len(scores), as_level(level)
+    within = one_more(scores, level) if groups is None and weights is None else None
+    if within is not None:
+        return within
     from scipy.special import stdtrit
 
     df = max((n if groups is None else groups) - spent, _LEAST_DF)

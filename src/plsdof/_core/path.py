@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +90,9 @@ class Path:
     asked: int | None = None
     _quiet: bool = False  # made where nobody asked for a size: its end is not worth a warning
     _names: tuple[str, ...] | None = None
+    # How a criterion chooses. Degrees of Freedom that depend on y have heavy tails: one of many
+    # models looks good by chance, most likely one behind the first minimum.
+    usual_rule: ClassVar[Rule] = "first-minimum"
 
     # The closed form, made the first time it is needed
     # -------------------------------------------------
@@ -447,10 +450,11 @@ class Path:
             criterion, see `criterion`; "gcv" is the default elsewhere.
         dof, noise
             Of an information criterion.
-        rule : {"paper", "first-minimum", "global-minimum"}, optional
-            Of an information criterion: the smallest score among the models before the first one
-            with negative Degrees of Freedom (Kraemer & Sugiyama 2011, section 4; the default); the
-            first score whose successor is not lower (R's plsdof); the smallest score of all.
+        rule : {"first-minimum", "paper", "global-minimum"}, optional
+            Of an information criterion: the first score whose successor is not lower (R's plsdof;
+            the default of Partial Least Squares); the smallest score among the models before the
+            first one with negative Degrees of Freedom (Kraemer & Sugiyama 2011, section 4); the
+            smallest score of all (the default of principal components and ridge regression).
         groups, cv
             Which rows are left out together, see `left_out`.
         loss : {"squared", "huber"}
@@ -467,7 +471,7 @@ class Path:
         >>> path = pls_path(*load_ozone(return_X_y=True))
         >>> path.select()
         Selection(n_components=..., criterion='left-out', rule='best-model', score=...)
-        >>> path.select("bic", rule="first-minimum")
+        >>> path.select("bic")
         Selection(n_components=2, criterion='bic', rule='first-minimum', score=23.8992)
         """
         if criterion is None and self.given is None:
@@ -509,7 +513,7 @@ class Path:
         self, criterion: str, dof: DofKind | None, noise: Noise, rule: Rule | None
     ) -> Selection:
         dof = "exact" if dof is None else dof
-        rule = "paper" if rule is None else rule
+        rule = self.usual_rule if rule is None else rule
         scores, order, used = (
             self.criterion(criterion, dof, noise),
             self.simplest_first(),
@@ -987,6 +991,8 @@ class PCRPath(ComponentPath):
     3
     """
 
+    usual_rule: ClassVar[Rule] = "global-minimum"
+
     @property
     def directions(self) -> Integers:
         """Which eigenvalue of X'X belongs to which component, largest 0. Shape (M,)."""
@@ -1136,6 +1142,8 @@ class RidgePath(Path):
     >>> path.alphas, path.dof.round(2)
     (array([2.e+00, 1.e-09]), array([1.5, 2. ]))
     """
+
+    usual_rule: ClassVar[Rule] = "global-minimum"
 
     @property
     def alphas(self) -> Array:

@@ -748,7 +748,7 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
 def _simplest_within(path: Path, left: LeftOut) -> tuple[Selection, Model]:
     """Choose the simplest model within one standard error of the smallest error."""
     order = left.order
-    index = int(order[one_standard_error(left.rmse[order], left.rmse_std_error[order])])
+    index = int(order[one_standard_error(left.mean_error[order], left.std_error[order])])
     rule = "one-standard-error"
     summary = choice_in_words(path.label(index), path.dof[index], rule, LEFT_OUT)
     selection = replace(_given(path, index, left), rule=rule, summary=summary)

@@ -31,7 +31,7 @@ from plsdof._core.inputs import (
     read_only,
     row_labels,
 )
-from plsdof._core.left_out import usual_folds
+from plsdof._core.left_out import one_more, usual_folds
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import PLSPath
 from plsdof._core.warnings import quietly
@@ -109,10 +109,10 @@ class LeftOutValues:
     def limit(self, level: float) -> Limit:
         """Return the limit that one more row stays below with probability ``level``.
 
-        The ceil(level (n + 1))-th smallest of n ordinary values (split conformal: no distribution
-        is assumed). Where no value is that large, the largest one, or the quantile of g chi^2(h)
-        with their mean and variance if that is larger, at the level that Student's t would take
-        for one more observation of n normal ones.
+        That of the ordinary values (`one_more`: no distribution is assumed). Where no value is
+        that large, the largest one, or the quantile of g chi^2(h) with their mean and variance if
+        that is larger, at the level that Student's t would take for one more observation of n
+        normal ones.
         """
         rows = self.ordinary
         far = len(self.values) - len(rows)
@@ -121,11 +121,8 @@ class LeftOutValues:
         if not variance > (_EPS * mean) ** 2:
             text = "The rows left out have the same value, so they give no limit."
             return Limit(value=np.nan, method="cross-validated", message=text)
-        notes, below = [], np.cumsum(self.weights[rows])
-        share = level * (1.0 + 1.0 / units)
-        if share <= 1.0 + _ROUNDING:
-            value = values[np.searchsorted(below, (share - _ROUNDING) * below[-1])]
-        else:
+        notes, value = [], one_more(values, level, self.weights[rows], units)
+        if value is None:
             further = ndtr(stdtrit(max(units - 1, 1), level) * np.sqrt(1.0 + 1.0 / units))
             value = max(_scaled_chi_square(mean, variance, further), values[-1])
             needed = int(np.ceil(level / (1.0 - level) - _ROUNDING))

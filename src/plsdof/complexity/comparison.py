@@ -279,7 +279,7 @@ _MEASURES = ("rmse", "normalized_error", "n_components", "dof", "noise_level")
 # with exact Degrees of Freedom and the noise level of eq. (sigmastar), LANCZOS; with that of eq.
 # (sigma), KRYLOV; with DoF = m + 1, NAIVE; and cross-validation, CV. The first minimum is the rule
 # of the R package. Other criteria follow the rule of `Path.select`.
-_BIC = {"criterion": "bic", "rule": "first-minimum"}
+_BIC = {"criterion": "bic"}
 _CRITERIA: dict[str, dict[str, Any]] = {
     **{name: {"criterion": name} for name in CRITERIA},
     "bic": _BIC | {"dof": "exact", "noise": "jacobian"},

@@ -98,7 +98,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         Noise variance in a criterion, in standard errors and in intervals of method "normal", see
         `Path.noise_variance` and `Path.criterion`.
     rule : str, optional
-        "paper" (default), "first-minimum" or "global-minimum" for a criterion (`Path.select`);
+        "first-minimum", "paper" or "global-minimum" for a criterion (`Path.select`);
         "minimum" (default), "one-standard-error" or "randomization" for "cv".
     cv : int, "loo", "blocks:5", splitter or iterable, optional
         Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
@@ -147,7 +147,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
     --------
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True)
-    >>> model = PLSRegressor("bic", rule="first-minimum", noise="jacobian").fit(X, y)
+    >>> model = PLSRegressor("bic", noise="jacobian").fit(X, y)
     >>> model.n_components_, round(model.dof_, 2), round(model.noise_std_, 2)
     (2, 6.46, 4.6)
     >>> two = PLSRegressor().fit(X[:, 2:], X[:, :2])

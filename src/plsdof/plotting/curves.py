@@ -219,14 +219,11 @@ class CriterionDisplay(Display):
     ) -> Self:
         """Draw the root of the mean error over folds, with its standard error."""
         require_type(cv, CrossValidation, "cv", "cross_validate")
-        order = cv.simplest_first
-        scores = np.sqrt(cv.mean_error[order])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            std_error = cv.std_error[order] / (2 * scores)
+        order = cv.order
         return cls(
             parameters=cv.parameters[order],
-            scores=scores,
-            std_error=std_error,
+            scores=cv.rmse[order],
+            std_error=cv.rmse_std_error[order],
             criterion="cv-error",
             parameter_name=cv.parameter_name,
             chosen=None if selection is None else selection.parameter,

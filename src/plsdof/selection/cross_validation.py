@@ -1,30 +1,22 @@
-"""Cross-validation of any path: errors of all models, and a choice by them.
+"""Cross-validation of any path: rules of choice on rows left out.
 
 Partial Least Squares takes all folds together (`plsdof._core.left_out`). Any other path is fitted
 once to the training rows of each fold, which standardises them anew, and all its models predict
-the test rows. The error of a model is its mean squared error over all rows tested.
-
-Test rows lie one fold after the other, so that sums over folds are sums over stretches of one
-array: (K, N) predictions for K models, with ``sizes`` (F,) rows per fold.
+the test rows. What was found is a left-out matrix like that of `Path.left_out`, for any folds:
+they may be repeated, test some of the rows only, and be fitted to any others.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.choice import Selection as Selection
 from plsdof._core.choice import global_minimum, one_standard_error, rule_in_words
-from plsdof._core.display import (
-    as_html,
-    data_frame,
-    model_in_words,
-    one_line,
-    parameter_column,
-)
+from plsdof._core.display import model_in_words, one_line
 from plsdof._core.fit import METHODS
 from plsdof._core.folds import Fold, Integers, group_codes
 from plsdof._core.folds import make_folds as make_folds
@@ -54,100 +46,12 @@ from plsdof._core.standardize import (
     constant_columns,
     warn_constant_columns,
 )
-from plsdof._core.threads import threads_for
+from plsdof._core.threads import cached_property, threads_for
 from plsdof.errors import InvalidInputError, NotAvailableError
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-# Errors and correlations of predictions, fold by fold and for all models at once
-# -------------------------------------------------------------------------------
-
-
-def fold_correlations(
-    predictions: Array, observed: Array, weights: Array | None, sizes: Integers
-) -> Array:
-    """Correlate (K, N) predictions with (N,) observations within each of F folds. Shape (F, K).
-
-    Pearson's (weighted) correlation: zero where predictions do not vary, nan where observations do
-    not, or where fewer than two rows count.
-
-    Examples
-    --------
-    >>> yhat = np.array([[1.0, 2.0, 9.0], [5.0, 5.0, 5.0]])
-    >>> fold_correlations(yhat, np.array([1.0, 3.0, 4.0]), None, np.array([3]))
-    array([[0.82603319, 0.        ]])
-    """
-    # Rows that count, and folds with at least two of them.
-    weights = np.ones(len(observed)) if weights is None else weights
-    counts = weights > 0
-    values = np.full((len(sizes), len(predictions)), np.nan)
-    sizes = _sums(counts.astype(np.intp), sizes)
-    enough = sizes > 1
-    if not enough.any():
-        return values
-    counts[counts] = np.repeat(enough, sizes)
-    predictions, observed, weights = predictions[:, counts], observed[counts], weights[counts]
-    sizes = sizes[enough]
-    # Deviations from the means of the folds.
-    share = weights / np.repeat(_sums(weights, sizes), sizes)
-    centred = predictions - np.repeat(_sums(predictions * share, sizes), sizes, axis=1)
-    target = observed - np.repeat(_sums(observed * share, sizes), sizes)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # Two roots: the product of the sums may leave the range of floats.
-        size = np.sqrt(_sums(centred**2 * share, sizes))
-        found = _sums(centred / size.repeat(sizes, axis=-1) * (target * share), sizes)
-        found /= np.sqrt(_sums(target**2 * share, sizes))
-    # A prediction that is the same for all rows, such as the mean, has no correlation with y.
-    found = np.where(_vary(predictions, sizes), np.clip(found, -1.0, 1.0), 0.0)
-    values[enough] = np.where(_vary(observed, sizes), found, np.nan).T
-    return values
-
-
-def fold_errors(residuals: Array, weights: Array | None, sizes: Integers) -> Array:
-    """Return (weighted) mean squares of (K, N) residuals within each of F folds. Shape (F, K).
-
-    Examples
-    --------
-    >>> fold_errors(np.array([[1.0, 1.0, 2.0, -3.0, -3.0]]), None, np.array([3, 2]))
-    array([[2.],
-           [9.]])
-    """
-    if weights is None:
-        return _sums(residuals**2, sizes).T / sizes[:, None]
-    total = _sums(weights, sizes)
-    return _sums(residuals**2 * weights, sizes).T / np.where(total > 0, total, np.nan)[:, None]
-
-
-def _sums(values: npt.NDArray[Any], sizes: Integers) -> npt.NDArray[Any]:
-    """Return sums over the folds, along the last axis. No fold may be empty."""
-    return np.add.reduceat(values, _starts(sizes), axis=-1)
-
-
-def _starts(sizes: Integers) -> Integers:
-    return np.concatenate([[0], np.cumsum(sizes)[:-1]])
-
-
-def _vary(values: Array, sizes: Integers) -> npt.NDArray[np.bool_]:
-    """Whether values of a fold differ by more than rounding. Shape (..., F)."""
-    highest = np.maximum.reduceat(values, _starts(sizes), axis=-1)
-    lowest = np.minimum.reduceat(values, _starts(sizes), axis=-1)
-    largest = np.maximum(np.abs(highest), np.abs(lowest))
-    return np.asarray(highest - lowest > CONSTANT_ULPS * largest)
-
-
-# What a cross-validation found: errors and correlations of all models, and a choice by them
-# ------------------------------------------------------------------------------------------
-
-# What models can be compared by, where it is kept, and where for each fold.
+# What models can be compared by.
 Measure = Literal["error", "pearson"]
-MEASURES = {
-    "error": ("mean_error", "fold_errors"),
-    "pearson": ("mean_correlation", "fold_correlations"),
-}
-_COLUMNS = ("mean_error", "std_error", "rmse", "q2", "mean_correlation")
 Rule = Literal["minimum", "one-standard-error", "randomization"]
-RULES = get_args(Rule)
 # Differences of two losses that are apart by less than this share of the losses are equal.
 _EQUAL_LOSSES = 1e-10
 # Random signs held in memory at once: 8 MB.
@@ -155,34 +59,20 @@ _SIGNS_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CrossValidation:
-    """Errors, correlations and predictions of every model on rows it was not fitted to.
+class CrossValidation(LeftOut):
+    """Rows left out of any folds, and choices by them; made by `cross_validate`.
 
-    F folds (those of all repeats), K models in the order of ``parameters``.
+    All that `LeftOut` has, for the rows tested: those of the first repeat, then of the next, each
+    in the order of the data. If every row is tested once, they are the rows.
 
     Attributes
     ----------
-    parameters : (K,) array
-        Numbers of components, or alphas.
-    parameter_name : str
-        "n_components" or "alpha".
-    simplest_first : (K,) array of int
-        Rows of ``parameters`` from the simplest model to the richest.
+    rows : (N,) array of int
+        Which row of the data was tested.
+    units : (N,) array of int
+        What is independent: the rows, or their groups.
     folds : tuple of Fold
         Which rows were fitted and which predicted.
-    fold_errors : (F, K) array
-        (Weighted) mean squared error of the test rows.
-    fold_correlations : (F, K) array
-        Pearson's correlation of prediction and response over the test rows; zero where predictions
-        do not vary, so always for the empty model; nan where responses do not, so always for
-        leave-one-out.
-    y : (n,) array
-        The response.
-    predictions : (repeats, K, n) array
-        Out-of-fold predictions, nan for rows that were not tested.
-    sample_weight : (n,) array or None
-    groups : (n,) array of int or None
-        Groups numbered in order of appearance.
     message : str
         Why there are fewer models than asked for; empty if there are not.
 
@@ -195,68 +85,39 @@ class CrossValidation:
     (array([8.19, 4.84, 4.62]), array([-0.  ,  0.65,  0.68]))
     """
 
-    parameters: Array
-    parameter_name: str
-    simplest_first: Integers
+    rows: Integers
+    units: Integers
     folds: tuple[Fold, ...]
-    fold_errors: Array
-    fold_correlations: Array
-    y: Array
-    predictions: Array
-    sample_weight: Array | None
-    groups: Integers | None
-    message: str
+    message: str = ""
 
     @property
-    def mean_error(self) -> Array:
-        """(Weighted) mean squared error of all tested rows, PRESS / n. Shape (K,).
+    def predictions(self) -> Array:
+        """Predictions of rows by fits without them; nan where not tested. (repeats, K, n)."""
+        found = np.full((self.repeats, len(self.parameters), self.folds[0].n_rows), np.nan)
+        repeat = np.array([fold.repeat for fold in self.folds])[self.fold]
+        found[repeat, :, self.rows] = (self.y - self.residuals).T
+        return read_only(found)
 
-        Folds count by their rows, as in R's pls: the mean of `fold_errors` if all folds have the
-        same size.
+    @cached_property
+    def fold_correlations(self) -> Array:
+        """Pearson's correlation of prediction and response over the test rows. Shape (F, K).
+
+        Zero where predictions do not vary, so always for the empty model; nan where responses do
+        not, so always for leave-one-out.
         """
-        return _mean(self.fold_errors, self._fold_weights())
-
-    @property
-    def std_error(self) -> Array:
-        """Standard error of `mean_error`. Shape (K,).
-
-            sqrt( sum_f s_f (e_f - mean)^2 / (F - 1) ),     s_f the share of the rows in fold f,
-
-        which is the standard deviation of the fold errors e_f over sqrt(F) if all folds have the
-        same size (Breiman et al. 1984). With repeats, F - 1 is that of one repeat: repeats split
-        the same rows again and so do not make the data larger.
-        """
-        return self._standard_error(self.fold_errors, self._fold_weights())
-
-    @property
-    def rmse(self) -> Array:
-        """RMSECV, the root of `mean_error`, over the residuals of all rows. Shape (K,)."""
-        return np.sqrt(self.mean_error)
-
-    @property
-    def q2(self) -> Array:
-        """Q^2 = 1 - PRESS / TSS, the predicted share of the variance of y. Shape (K,).
-
-            PRESS = sum w_i (y_i - yhat_i)^2,      TSS = sum w_i (y_i - ybar)^2
-
-        over all tested rows of all repeats, with yhat_i predicted without the fold of row i and
-        ybar the (weighted) mean of all responses. That of the empty model is slightly negative, as
-        folds do not know ybar. nan if y is constant.
-        """
-        weights = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
-        squares = weights * (self.y - np.average(self.y, weights=weights)) ** 2
-        rows = np.concatenate([fold.test for fold in self.folds])
-        total = float(squares[rows].sum() / weights[rows].sum())
-        return 1.0 - self.mean_error / (total if total > 0 else np.nan)
+        return read_only(fold_correlations(self))
 
     @property
     def mean_correlation(self) -> Array:
         """Mean over the folds where it is defined of `fold_correlations`. Shape (K,)."""
-        return _mean(self.fold_correlations)
+        values = self.fold_correlations
+        defined = np.count_nonzero(~np.isnan(values), axis=0)
+        return np.asarray(np.nansum(values, axis=0) / np.where(defined > 0, defined, np.nan))
 
     def scores(self, by: Measure = "error") -> Array:
         """Return what `select` compares: an error to minimise or a correlation to maximise."""
-        return np.asarray(getattr(self, MEASURES[as_choice(by, "by", tuple(MEASURES))][0]))
+        as_choice(by, "by", get_args(Measure))
+        return self.mean_error if by == "error" else self.mean_correlation
 
     def select(
         self, by: Measure = "error", rule: Rule = "minimum", *, level: float = 0.1
@@ -280,11 +141,11 @@ class CrossValidation:
         Selection
             ``scores`` is ``self.scores(by)``.
         """
-        scores, order = self.scores(by), self.simplest_first
+        scores, order = self.scores(by), self.order
         _require_defined(scores, by)
         loss = (scores if by == "error" else -scores)[order]
         note = ""
-        if as_choice(rule, "rule", RULES) == "minimum":
+        if as_choice(rule, "rule", get_args(Rule)) == "minimum":
             position = global_minimum(loss)
         elif rule == "one-standard-error":
             position = one_standard_error(loss, self._spread(by, global_minimum(loss)))
@@ -354,80 +215,56 @@ class CrossValidation:
         best = self.select().index
         return read_only(sign_flip_p_values(self.row_losses(), best, n_permutations, rng))
 
-    def to_frame(self) -> "DataFrame":
-        """Return a pandas data frame with one row per model, in the order of ``parameters``."""
-        parameters = parameter_column(self.parameters, self.parameter_name)
-        measures = {name: getattr(self, name) for name in _COLUMNS}
-        return data_frame({self.parameter_name: parameters, **measures})
-
-    def _repr_html_(self) -> str:
-        """Return the errors of all models as a table, the smallest one in bold."""
-        order, name = self.simplest_first, self.parameter_name
-        parameters, error = parameter_column(self.parameters, name)[order], self.mean_error[order]
-        best = int(np.argmin(np.where(np.isnan(error), np.inf, error)))
-        return as_html(
-            repr(self),
-            {
-                name: parameters,
-                "mean error": error,
-                "std error": self.std_error[order],
-                "RMSE": self.rmse[order],
-                "Q2": self.q2[order],
-            },
-            notes=[self.message] if self.message else [],
-            chosen=best,
-        )
-
     def row_losses(self) -> Array:
-        """Return each row's share of the mean squared error, averaged over repeats. (rows, K).
-
-        Rows that were never tested are left out; with groups there is one share per group.
-        """
-        losses: Array = _mean((self.predictions - self.y) ** 2).T
-        tested = ~np.isnan(losses).all(axis=1)
-        weights = np.ones(len(losses)) if self.sample_weight is None else self.sample_weight
-        losses = losses[tested] * (weights[tested] / weights[tested].sum())[:, None]
-        if self.groups is None:
-            return losses
-        _, member = np.unique(self.groups[tested], return_inverse=True)
-        summed = np.zeros((int(member.max()) + 1, losses.shape[1]))
-        np.add.at(summed, member, losses)
-        return summed
+        """Return the share of each row, or group, in the mean squared error. Shape (units, K)."""
+        _, unit = np.unique(self.units, return_inverse=True)
+        losses = np.zeros((int(unit.max()) + 1, len(self.parameters)))
+        np.add.at(losses, unit, (self.residuals**2 * self.weights).T / self.n)
+        return losses
 
     def __repr__(self) -> str:
         sizes = f"{len(self.parameters)} models", f"{len(self.folds)} folds"
-        return one_line(self, *sizes, n=len(self.y), repeats=self._repeats())
-
-    def _repeats(self) -> int:
-        return self.folds[-1].repeat + 1
-
-    def _fold_weights(self) -> Array:
-        """Return the share of the tested rows, or of their weights, in every fold. Shape (F,)."""
-        weights = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
-        sums = np.array([weights[fold.test].sum() for fold in self.folds])
-        return np.asarray(sums / sums.sum())
-
-    def _standard_error(self, fold_values: Array, shares: Array | None = None) -> Array:
-        """Return the standard error of a mean over folds, weighted by ``shares`` of the rows."""
-        counted = np.count_nonzero(~np.isnan(fold_values), axis=0)
-        centred = fold_values - _mean(fold_values, shares)
-        spare = np.where(counted > 1, counted - 1.0, np.nan)
-        # Errors are squares already, and their squares may leave the range of floats.
-        unit = float(np.nanmax(np.abs(centred), initial=0.0)) or 1.0
-        variance = _mean((centred / unit) ** 2, shares) / spare
-        return np.asarray(unit * np.sqrt(variance * self._repeats()))
+        return one_line(self, *sizes, n=self.folds[0].n_rows, repeats=self.repeats)
 
     def _spread(self, by: str, best: int) -> Array:
         """Return standard errors over folds, simplest model first."""
-        shares = self._fold_weights() if by == "error" else None
-        fold_values = getattr(self, MEASURES[by][1])
-        values = self._standard_error(fold_values, shares)[self.simplest_first]
+        values = self.std_error
+        if by == "pearson":
+            folds = self.fold_correlations
+            defined = np.count_nonzero(~np.isnan(folds), axis=0)
+            squares = np.nansum((folds - self.mean_correlation) ** 2, axis=0) * self.repeats
+            with np.errstate(invalid="ignore", divide="ignore"):
+                values = np.sqrt(squares / (defined * (defined - 1.0)))
+        values = values[self.order]
         if np.isnan(values[best]):
             raise NotAvailableError(
                 f"A standard error needs at least two folds in which {by} is defined; the best "
                 "model has one. Use rule='minimum', or more folds."
             )
         return values
+
+
+def fold_correlations(left: LeftOut) -> Array:
+    """Correlate predictions and responses of the rows that count, fold by fold. Shape (F, K)."""
+    # Without the offset of y, which would cost the predictions digits.
+    y = left.y - np.average(left.y, weights=left.weights)
+    predictions, rounding = y - left.residuals, CONSTANT_ULPS * float(np.abs(y).max())
+    found = np.full((int(left.fold.max()) + 1, len(predictions)), np.nan)
+    for f in range(len(found)):
+        rows = np.flatnonzero((left.fold == f) & (left.weights > 0))
+        if len(rows) < 2 or np.ptp(y[rows]) <= CONSTANT_ULPS * np.abs(left.y[rows]).max():
+            continue
+        weights = left.weights[rows] / left.weights[rows].sum()
+        target = y[rows] - weights @ y[rows]
+        moved = predictions[:, rows] - (predictions[:, rows] @ weights)[:, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # Two roots: the product of the sums may leave the range of floats.
+            unit = moved / np.sqrt(moved**2 @ weights)[:, None]
+            values = unit @ (weights * target) / np.sqrt(target**2 @ weights)
+        # A prediction that is the same for all rows, such as the mean, has no correlation with y.
+        varies = np.ptp(moved, axis=1) > rounding
+        found[f] = np.where(varies, np.clip(values, -1.0, 1.0), 0.0)
+    return found
 
 
 def sign_flip_p_values(losses: Array, best: int, n_permutations: int, rng: Any) -> Array:
@@ -441,11 +278,6 @@ def sign_flip_p_values(losses: Array, best: int, n_permutations: int, rng: Any) 
     array([0.01, 1.  ])
     """
     flips, rng = as_count(n_permutations, "n_permutations", minimum=1), as_generator(rng)
-    if np.isnan(losses[:, best]).any():
-        raise NotAvailableError(
-            "The best model has no prediction (nan) for some of the rows, so others cannot be "
-            "compared with it row by row; use rule='minimum'."
-        )
     d = losses - losses[:, [best]]
     # Sums in another order differ by rounding, and so do models that are the same.
     observed = d.sum(axis=0) - _EQUAL_LOSSES * (losses + losses[:, [best]]).sum(axis=0)
@@ -462,16 +294,6 @@ def _random_signs(rng: np.random.Generator, n_patterns: int, n_rows: int) -> Arr
     signs -= 0.5
     np.copysign(1.0, signs, out=signs)
     return signs
-
-
-def _mean(values: Array, shares: Array | None = None) -> Array:
-    """Average over the first axis what is defined, weighted by ``shares``; nan where nothing is."""
-    defined = ~np.isnan(values)
-    shares = np.ones(len(values)) if shares is None else shares
-    weights = defined * shares.reshape(-1, *[1] * (values.ndim - 1))
-    counted = weights.sum(axis=0)
-    total = np.sum(weights * np.where(defined, values, 0.0), axis=0)
-    return np.asarray(total / np.where(counted > 0, counted, np.nan))
 
 
 def _require_defined(scores: Array, by: str) -> None:
@@ -500,25 +322,12 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class FoldFit:
-    """All models of one fold, as far as cross-validation needs them.
-
-    Attributes
-    ----------
-    predictions : (K, t) array
-        Of the test rows, one row per model.
-    parameters : (K,) array
-        What tells the models apart.
-    parameter_name : str
-    simplest_first : (K,) array of int
-        Rows of ``parameters`` from the simplest model to the richest.
-    message : str
-        Why there are fewer models than asked for; empty if there are not.
-    """
+    """All models of one fold: predictions (K, t) of its test rows, and what tells them apart."""
 
     predictions: Array
     parameters: Array
-    parameter_name: str
-    simplest_first: Integers
+    parameter_name: str = "n_components"
+    order: Integers
     message: str = ""
 
 
@@ -546,56 +355,88 @@ def _fit_fold(
         predictions=predictions,
         parameters=parameters,
         parameter_name=getattr(found, "parameter_name", "n_components"),
-        simplest_first=np.arange(len(parameters)) if order is None else order(),
+        order=np.arange(len(parameters)) if order is None else order(),
         message=getattr(found, "message", ""),
     )
 
 
-def _together(recipe: Recipe, given: Observations, folds: Sequence[Fold]) -> list[FoldFit] | None:
+def _together(recipe: Recipe, given: Observations, folds: Sequence[Fold]) -> dict[str, Any] | None:
     """Fit Partial Least Squares to all folds in one recursion; None if that is not certain."""
     plain = recipe.method.name == "pls" and recipe.prepare is None
     if not plain or recipe.options.get("solver", "auto") != "auto":
         return None
     if given.weights is not None and not np.all(given.weights > 0):
         return None
-    problem = Problem(given=given, scale=recipe.options.get("scale", True))
-    split = _split_of(folds)
     smallest = min(fold.n_fitted for fold in folds)
     asked = recipe.options.get("max_components")
     size = smallest - 1 if asked is None else min(asked, smallest - 1)
-    held = hold_out(problem, split, size)
+    problem = Problem(given=given, scale=recipe.options.get("scale", True))
+    held = hold_out(problem, _split_of(folds), size)
     if not held.certain:
         return None
-    K = int(np.argmax(np.append(held.run.exhausted.any(axis=1), True)))
-    cut = (asked is not None and asked > K - 1) or len(held.residuals) > K
-    ends = np.cumsum([len(test) for test in split.tests])[:-1]
-    return [
-        FoldFit(
-            predictions=part,
-            parameters=np.arange(K, dtype=np.float64),
-            parameter_name="n_components",
-            simplest_first=np.arange(K),
-            message="The data support no more components." if cut else "",
-        )
-        for part in np.split(held.run.predictions[:K], ends, axis=1)
-    ]
+    run, wanted = held.run, len(held.residuals) if asked is None else asked + 1
+    K = int(np.argmax(np.append(run.exhausted.any(axis=1), True)))
+    last = int(np.argmax(run.exhausted[K])) if len(run.exhausted) > K else 0
+    return {
+        "residuals": held.residuals[:K],
+        "parameters": np.arange(K, dtype=np.float64),
+        "parameter_name": "n_components",
+        "order": np.arange(K),
+        "rss": run.rss[:K],
+        "leverage": run.leverage[:K],
+        "rounding": run.error[:K],
+        "message": _why_cut(K, wanted, last, "The data support no more components."),
+    }
 
 
 def _refitted(recipe: Recipe, given: Observations, folds: Sequence[Fold]) -> list[FoldFit]:
     """Fit every fold of rows that are not in memory by itself."""
-    split, alphas = _split_of(folds), recipe.options.get("alphas")
+    alphas = recipe.options.get("alphas")
     found = []
-    for part in given.X.refitted(recipe, given, split):
+    for part in given.X.refitted(recipe, given, _split_of(folds)):
         parameters = np.arange(len(part.values), dtype=np.float64) if alphas is None else alphas
         found.append(
             FoldFit(
                 predictions=part.values,
                 parameters=parameters,
                 parameter_name="n_components" if alphas is None else "alpha",
-                simplest_first=np.argsort(parameters if alphas is None else -alphas, kind="stable"),
+                order=np.argsort(parameters if alphas is None else -alphas, kind="stable"),
             )
         )
     return found
+
+
+def _one_by_one(
+    folds: Sequence[Fold], fits: Sequence[FoldFit], y: Array, asked: int | None
+) -> dict[str, Any]:
+    """Put together the models that all folds have."""
+    sizes = [len(one.parameters) for one in fits]
+    size, first = min(sizes), fits[0]
+    for number, one in enumerate(fits):
+        if not np.array_equal(one.parameters[:size], first.parameters[:size]):
+            raise InvalidInputError(
+                f"The path has other parameters in fold {number} than in fold 0; all folds must "
+                "have the same models in the same order to be averaged."
+            )
+    observed = y[np.concatenate([fold.test for fold in folds])]
+    last = sizes.index(size)
+    wanted = max(sizes) if asked is None else asked + 1
+    return {
+        "residuals": observed - np.concatenate([one.predictions[:size] for one in fits], axis=1),
+        "parameters": first.parameters[:size],
+        "parameter_name": first.parameter_name,
+        "order": first.order[first.order < size],
+        "message": _why_cut(size, wanted, last, fits[last].message) or first.message,
+    }
+
+
+def _why_cut(size: int, wanted: int, fold: int, message: str) -> str:
+    if size == wanted:
+        return ""
+    return (
+        f"{wanted - size} of {wanted} models are left out because fold {fold} supports {size} "
+        f"only. {message}"
+    ).rstrip()
 
 
 def _split_of(folds: Sequence[Fold]) -> Split:
@@ -706,21 +547,53 @@ def cross_validate(
         groups, y = None if groups is None else np.asarray(groups)[kept], given.y
     # Residuals of responses with a large offset would lose digits; our methods do not see it.
     level = float(y[0]) if isinstance(recipe, Recipe) and given.in_memory else 0.0
-    moved, fits = y - level, None
+    moved, found = y - level, None
     if isinstance(recipe, Recipe):
-        fits = _together(recipe, replace(given, y=moved), folds)
-        if fits is not None and given.in_memory:
+        found = _together(recipe, replace(given, y=moved), folds)
+        if found is not None and given.in_memory:
             warn_constant_columns(constant_columns(X), given.names)
-        if fits is None and not given.in_memory:
+    if found is None:
+        if not given.in_memory and isinstance(recipe, Recipe):
             fits = _refitted(recipe, given, folds)
-    if fits is None:
-        with threads_for(X.shape):
-            work = partial(_fit_fold, X=X, y=moved, weights=weights, path=recipe)
-            fits = run_each(work, folds, n_jobs=n_jobs)
-    found = collected(
-        folds, fits, moved, weights=weights, groups=groups, max_components=max_components
+        else:
+            with threads_for(X.shape):
+                work = partial(_fit_fold, X=X, y=moved, weights=weights, path=recipe)
+                fits = run_each(work, folds, n_jobs=n_jobs)
+        found = _one_by_one(folds, fits, moved, max_components)
+    return _collected(folds, y, weights, groups, found)
+
+
+def _collected(
+    folds: tuple[Fold, ...], y: Array, weights: Array | None, groups: Any, found: dict[str, Any]
+) -> CrossValidation:
+    """Return what was found, fold after fold, as rows left out in the order of the data."""
+    rows = np.concatenate([fold.test for fold in folds])
+    fold = np.repeat(np.arange(len(folds)), [len(one.test) for one in folds])
+    order = np.lexsort((rows, np.array([one.repeat for one in folds])[fold]))
+    rows, fold = rows[order], fold[order]
+    codes = None if groups is None else group_codes(groups, len(y))
+    K = len(found["parameters"])
+    # What predictions alone do not tell.
+    unknown = np.broadcast_to(np.nan, (K, len(rows)))
+    return CrossValidation(
+        parameters=read_only(found["parameters"]),
+        parameter_name=found["parameter_name"],
+        order=_frozen(found["order"]),
+        residuals=read_only(found["residuals"][:, order]),
+        rss=found.get("rss", unknown[:, 0]),
+        fold=_frozen(fold),
+        y=read_only(y[rows]),
+        sample_weight=None if weights is None else read_only(weights[rows]),
+        groups=None if codes is None else int(codes.max()) + 1,
+        leverage=found.get("leverage", unknown)[:, order],
+        exhausted=np.zeros((K, len(folds)), dtype=bool),
+        rounding=found.get("rounding", unknown[:, 0]),
+        repeats=folds[-1].repeat + 1,
+        rows=_frozen(rows),
+        units=_frozen(rows if codes is None else codes[rows]),
+        folds=folds,
+        message=found["message"],
     )
-    return replace(found, y=read_only(y.copy()), predictions=read_only(found.predictions + level))
 
 
 def _fold_among(fold: Fold, kept: npt.NDArray[np.bool_]) -> Fold:
@@ -752,37 +625,6 @@ def _read(source: Source, path: Any, options: dict[str, Any]) -> tuple[Recipe, O
     return _same_penalties(recipe, gram, None, None), given
 
 
-def collected(
-    folds: Sequence[Fold],
-    fits: Sequence[FoldFit],
-    y: Array,
-    *,
-    weights: Array | None = None,
-    groups: Any = None,
-    max_components: int | None = None,
-) -> CrossValidation:
-    """Score what the fits of all folds predict for their test rows."""
-    size = _common_size(fits)
-    simplest = fits[0].simplest_first
-    rows = np.concatenate([fold.test for fold in folds])
-    sizes = np.array([len(fold.test) for fold in folds])
-    predictions = np.concatenate([fit.predictions[:size] for fit in fits], axis=1)
-    observed, shares = y[rows], None if weights is None else weights[rows]
-    return CrossValidation(
-        parameters=read_only(fits[0].parameters[:size]),
-        parameter_name=fits[0].parameter_name,
-        simplest_first=_frozen(simplest[simplest < size]),
-        folds=tuple(folds),
-        fold_errors=read_only(fold_errors(predictions - observed, shares, sizes)),
-        fold_correlations=read_only(fold_correlations(predictions, observed, shares, sizes)),
-        y=read_only(y.copy()),
-        predictions=_by_row(folds, predictions, rows),
-        sample_weight=None if weights is None else read_only(weights.copy()),
-        groups=None if groups is None else _frozen(group_codes(groups, len(y))),
-        message=_why_cut(fits, size, max_components) or fits[0].message,
-    )
-
-
 def _as_recipe(
     path: str | Recipe | Callable[..., Predictor], options: dict[str, Any]
 ) -> Recipe | Callable[..., Predictor]:
@@ -808,39 +650,6 @@ def _same_penalties(recipe: Recipe, X: Any, y: Any, weights: Array | None) -> Re
     if recipe.method.size != "alphas" or recipe.options["alphas"] is not None:
         return recipe
     return recipe.but(alphas=recipe.fit(X, y, weights).parameters)
-
-
-def _common_size(fits: Sequence[FoldFit]) -> int:
-    size = min(len(one.parameters) for one in fits)
-    first = fits[0].parameters[:size]
-    for number, one in enumerate(fits):
-        if not np.array_equal(one.parameters[:size], first):
-            raise InvalidInputError(
-                f"The path has other parameters in fold {number} than in fold 0; all folds must "
-                "have the same models in the same order to be averaged."
-            )
-    return size
-
-
-def _why_cut(fits: Sequence[FoldFit], size: int, max_components: int | None) -> str:
-    wanted = max(len(one.parameters) for one in fits)
-    if max_components is not None:
-        wanted = max_components + 1
-    if size == wanted:
-        return ""
-    number = next(i for i, one in enumerate(fits) if len(one.parameters) == size)
-    return (
-        f"{wanted - size} of {wanted} models are left out because fold {number} supports {size} "
-        f"only. {fits[number].message}"
-    ).rstrip()
-
-
-def _by_row(folds: Sequence[Fold], predictions: Array, rows: Integers) -> Array:
-    """Put predictions of test rows, fold after fold, where their rows are. (repeats, K, n)."""
-    repeat = np.repeat([fold.repeat for fold in folds], [len(fold.test) for fold in folds])
-    result = np.full((folds[-1].repeat + 1, len(predictions), folds[0].n_rows), np.nan)
-    result[repeat, :, rows] = predictions.T
-    return read_only(result)
 
 
 def _frozen(integers: Integers) -> Integers:

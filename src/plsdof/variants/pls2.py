@@ -534,7 +534,7 @@ class PLS2Path:
             left = self.left_out(cv, groups)
             further = partial(_constant, longer)
             return choice.select_left_out([left], loss, label=_label_of, longer=further)
-        scores, used, q = self.criterion(name), rule or "paper", len(self.names)
+        scores, used, q = self.criterion(name), rule or "first-minimum", len(self.names)
         index = choice.choose(scores, used, self.dof)
         label = f"{_label(index)} for {plural(q, 'response')}"
         return Selection(
