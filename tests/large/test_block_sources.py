@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from _helpers.problems import make_problem
 
-from plsdof._core.moments import Moments, block_moments
 from plsdof._core.inputs import require_finite_columns
+from plsdof._core.moments import Moments, block_moments
 from plsdof.errors import InvalidInputError
 from plsdof.large.blocks import (
     ArrayBlocks,
