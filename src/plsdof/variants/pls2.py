@@ -794,7 +794,8 @@ def pls2_path(
     recipe = PLS2.recipe(
         max_components=wanted, algorithm=algorithm, scale=scale, scale_response=scale_response
     )
-    X, Y, sample_weight = opened_table(X, Y, sample_weight)
+    if not isinstance(X, Observations):
+        X, Y, sample_weight = opened_table(X, Y, sample_weight)
     names, responses = _as_responses(Y)
     given = as_observations(X, responses[:, 0], sample_weight)
     given.own()
