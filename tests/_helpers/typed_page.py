@@ -202,7 +202,6 @@ def data() -> None:
 def the_paper(X: Array, y: Array) -> None:
     assert_type(paper.lanczos(X, y, 3).dof, Array)
     assert_type(paper.krylov(X, y, 3).dof, Array)
-    assert_type(paper.scores_and_weights(X, y, 3).scores, Array)
     assert_type(paper.dof_of_one_component(X, y), float)
     print(paper.normalize, paper.dA, paper.dvvtz)
 

@@ -7,7 +7,7 @@ from sklearn.model_selection import GroupShuffleSplit
 
 from plsdof import cross_validate, pls_path, ridge_path
 from plsdof._core.choice import first_minimum
-from plsdof._core.criteria import bic
+from plsdof._core.criteria import Fits, bic
 from plsdof._core.fit import METHODS
 from plsdof.complexity.comparison import CONTESTANTS, compare_splits
 from plsdof.errors import InvalidInputError
@@ -60,7 +60,7 @@ def test_the_contestants_of_the_paper_choose_as_its_algorithms_do():
         for k, (dof, noise) in enumerate(
             zip((by_lanczos.dof, by_krylov.dof, naive), noises, strict=True)
         ):
-            scores = bic(by_krylov.rss, dof, len(train), noise)
+            scores = bic(Fits(rss=by_krylov.rss, dof=dof, n=len(train), noise=noise, total=0.0))
             m = first_minimum(scores)
             values = {name: one[split, k] for name, one in found.values.items()}
             assert values["n_components"] == m

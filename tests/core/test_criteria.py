@@ -16,16 +16,18 @@ from plsdof.estimators.linear import PCRegressor
 RSS, DOF, N, NOISE = np.array([50.0, 20.0, 18.0]), np.array([1.0, 4.0, 9.5]), 20.0, 1.5
 
 
+def fits(rss=RSS, dof=DOF):
+    return criteria.Fits(rss=rss, dof=dof, n=N, noise=np.full(len(rss), NOISE), total=50.0)
+
+
 def test_formulas_on_plain_numbers():
     for k in range(3):
         rss, dof = float(RSS[k]), float(DOF[k])
-        assert criteria.aic(RSS, DOF, N, NOISE)[k] == pytest.approx((rss + 2 * dof * NOISE) / N)
-        assert criteria.bic(RSS, DOF, N, NOISE)[k] == pytest.approx(
-            (rss + np.log(N) * dof * NOISE) / N
-        )
-        assert criteria.cp(RSS, DOF, N, NOISE)[k] == pytest.approx(rss / NOISE - N + 2 * dof)
-        assert criteria.gcv(RSS, DOF, N)[k] == pytest.approx(N * rss / (N - dof) ** 2)
-        assert criteria.aicc(RSS, DOF, N)[k] == pytest.approx(
+        assert criteria.aic(fits())[k] == pytest.approx((rss + 2 * dof * NOISE) / N)
+        assert criteria.bic(fits())[k] == pytest.approx((rss + np.log(N) * dof * NOISE) / N)
+        assert criteria.cp(fits())[k] == pytest.approx(rss / NOISE - N + 2 * dof)
+        assert criteria.gcv(fits())[k] == pytest.approx(N * rss / (N - dof) ** 2)
+        assert criteria.aicc(fits())[k] == pytest.approx(
             np.log(rss / N) + 1 + 2 * (dof + 1) / (N - dof - 2)
         )
 
@@ -35,21 +37,21 @@ def test_gmdl_equals_hansen_and_yu_with_the_intercept_coded_out():
     S = 20.0 / (n - k)
     F = (total - 20.0) / (k * S)
     expected = n / 2 * np.log(S) + k / 2 * np.log(F) + np.log(n)
-    scores = criteria.gmdl(RSS, DOF, N, total)
+    scores = criteria.gmdl(fits())
     assert scores[1] == pytest.approx(expected)
     assert scores[0] == pytest.approx(n / 2 * np.log(total / n) + 0.5 * np.log(n))
 
 
 def test_gmdl_codes_a_model_that_explains_too_little_as_the_empty_one():
-    scores = criteria.gmdl(np.array([50.0, 49.0]), np.array([1.0, 8.0]), 20.0, 50.0)
+    scores = criteria.gmdl(fits(rss=np.array([50.0, 49.0]), dof=np.array([1.0, 8.0])))
     assert scores[0] == scores[1]
 
 
 def test_undefined_scores_are_nan_and_never_win():
     dof = np.array([1.0, 19.0, 25.0])
-    assert np.isnan(criteria.gcv(RSS, dof, N)[2])
-    assert np.isnan(criteria.aicc(RSS, dof, N)[1:]).all()
-    assert np.isnan(criteria.gmdl(RSS, dof, N, 50.0)[2])
+    assert np.isnan(criteria.gcv(fits(dof=dof))[2])
+    assert np.isnan(criteria.aicc(fits(dof=dof))[1:]).all()
+    assert np.isnan(criteria.gmdl(fits(dof=dof))[2])
     assert np.isnan(criteria.noise_from_dof(RSS, dof, N)[2])
     assert choice.global_minimum([np.nan, 3.0, np.nan, 2.0]) == 3
     assert choice.first_minimum([np.nan, 3.0, np.nan, 4.0, 1.0]) == 1

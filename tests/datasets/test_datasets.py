@@ -126,6 +126,7 @@ def data_file(filename, digest="0" * 64, address=None):
         shape=(1, 1),
         filename=filename,
         sha256=digest,
+        provenance="nowhere",
         address=address,
     )
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from _helpers.problems import make_problem
 
+from plsdof._core.inputs import require_finite_columns
 from plsdof._core.moments import Moments, block_moments
-from plsdof._core.rows import require_finite
 from plsdof.errors import InvalidInputError
 from plsdof.large.blocks import (
     ArrayBlocks,
@@ -238,9 +238,9 @@ def test_values_that_are_not_finite_are_named_by_row_and_column(bad, axis):
 
 def test_finite_values_whose_sum_overflows_are_fine():
     X = np.full((4, 2), 1.5e308)
-    require_finite(X, ())
+    require_finite_columns(X, (), "X")
     with pytest.raises(InvalidInputError, match="row 2"):
-        require_finite(np.where(np.arange(4)[:, None] == 2, np.inf, X), ())
+        require_finite_columns(np.where(np.arange(4)[:, None] == 2, np.inf, X), (), "X")
 
 
 @pytest.mark.parametrize(

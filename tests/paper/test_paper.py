@@ -13,7 +13,7 @@ from plsdof.errors import (
     InvalidInputError,
     RankExhaustedWarning,
 )
-from plsdof.paper import dof_of_one_component, lanczos, scores_and_weights
+from plsdof.paper import dof_of_one_component, lanczos
 
 SHAPES = [(30, 6), (12, 20), (40, 40)]
 
@@ -482,15 +482,18 @@ def test_one_component_has_its_degrees_of_freedom_in_closed_form(n, p):
 
 def test_l_is_bidiagonal_and_gives_the_coefficients():
     X, y = make_problem(30, 8, seed=4, decay=1)
-    found = scores_and_weights(X, y, 5)
-    path = pls_path(X, y, 5)
-    np.testing.assert_allclose(found.coef, path.coef, rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(found.scores.T @ found.scores, np.eye(5), atol=1e-12)
-    np.testing.assert_allclose(found.weights.T @ found.weights, np.eye(5), atol=1e-12)
-    outside = found.L - np.triu(np.tril(found.L, 1))
-    assert np.max(np.abs(outside)) < 1e-10 * np.max(np.abs(found.L))
-    standardized = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
-    np.testing.assert_allclose(standardized @ found.weights, found.scores @ found.L, atol=1e-10)
+    path, deviations = pls_path(X, y, 5), X.std(axis=0, ddof=1)
+    T, W = path.x_scores / np.linalg.norm(path.x_scores, axis=0), path.x_weights
+    standardized = (X - X.mean(axis=0)) / deviations
+    L = T.T @ standardized @ W
+    np.testing.assert_allclose(T.T @ T, np.eye(5), atol=1e-12)
+    np.testing.assert_allclose(W.T @ W, np.eye(5), atol=1e-12)
+    outside = L - np.triu(np.tril(L, 1))
+    assert np.max(np.abs(outside)) < 1e-10 * np.max(np.abs(L))
+    np.testing.assert_allclose(standardized @ W, T @ L, atol=1e-10)
+    for m in range(1, 6):
+        coef = W[:, :m] @ np.linalg.solve(L[:m, :m], T[:, :m].T @ y) / deviations
+        np.testing.assert_allclose(coef, path.coef[m], rtol=1e-8, atol=1e-12)
 
 
 def test_the_sparse_recursion_loses_orthogonality_where_the_full_one_does_not():

@@ -9,9 +9,8 @@ from _helpers.problems import make_problem
 from numpy.testing import assert_allclose, assert_array_equal
 
 from plsdof import pcr_path, pls_path, ridge_path
-from plsdof._core.parallel import run_each
 from plsdof.errors import NotAvailableError
-from plsdof.selection.cross_validation import cross_validate, make_folds
+from plsdof.selection.cross_validation import cross_validate
 
 
 def test_every_fold_equals_a_dense_loop_with_scikit_learn(problem):
@@ -136,14 +135,6 @@ def test_scores_of_uneven_folds_with_ties_equal_those_of_scipy(weighted):
             assert_allclose(correlations[i, k], expected, atol=1e-14)
     assert correlations[1, 1] == 0
     assert np.isnan(correlations[2, 0])
-
-
-def test_folds_whose_result_is_known_are_not_worked_on(problem):
-    folds = make_folds(*problem, 4)
-    done = [None, ("known", [(UserWarning, "seen")]), None, ("known", [])]
-    with pytest.warns(UserWarning, match="^seen$"):
-        results = run_each(lambda fold: len(fold.test), folds, done=done)
-    assert results == [12, "known", 12, "known"]
 
 
 def test_scale_is_passed_on(problem):

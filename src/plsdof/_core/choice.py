@@ -23,7 +23,7 @@ people read the text.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,8 @@ _EQUAL = 1e-12
 # So many models of an average are named, and gains of at least this share.
 _MOST_NAMED = 4
 _WORTH_SAYING = 0.01
+# What sentences call the two recipes without preparation.
+_IN_WORDS = {"none": "as measured", "scale": "scaled"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -570,16 +572,20 @@ def left_out_remarks(
     return tuple(said)
 
 
-def _remarks_of(
-    pool: Sequence[LeftOut],
-    recipe: int,
-    chosen: int,
-    label: Label,
-    longer: Callable[[int], bool],
-    loss: str,
-) -> tuple[Remark, ...]:
-    """Return the remarks of a choice, found when somebody asks."""
-    return left_out_remarks(pool, recipe, chosen, label=label, longer=longer(recipe), loss=loss)
+class Models(Protocol):
+    """What sentences about a choice need to know of a path."""
+
+    def label(self, index: int) -> str:
+        """Return a model in words."""
+
+    def is_longer(self, models: int) -> bool:
+        """Whether there are further models behind so many."""
+
+
+def _label(paths: Sequence[Models], names: Sequence[str], recipe: int, index: int) -> str:
+    """Return a model in words, with its recipe where there are several."""
+    words = paths[recipe].label(index)
+    return f"{_IN_WORDS.get(names[recipe], names[recipe])}, {words}" if names else words
 
 
 def _error_of(pool: Sequence[LeftOut], weights: Sequence[Array]) -> float:
@@ -589,7 +595,7 @@ def _error_of(pool: Sequence[LeftOut], weights: Sequence[Array]) -> float:
 
 
 def select_left_out(
-    pool: Sequence[LeftOut], loss: str, *, label: Label, longer: Callable[[int], bool]
+    pool: Sequence[LeftOut], loss: str, paths: Sequence[Models], names: Sequence[str] = ()
 ) -> Selection:
     """Return the best single model by rows left out, and what is worth knowing about it.
 
@@ -598,14 +604,15 @@ def select_left_out(
     pool : sequence of LeftOut
         One of each recipe.
     loss : {"squared", "huber"}
-    label : callable
-        From a recipe and a row to the model in words.
-    longer : callable
-        From a recipe to whether there are further models behind its last one.
+    paths : sequence of paths
+        Theirs.
+    names : sequence of str
+        What recipes are called, where there are several.
     """
-    found = objective(pool, loss)
+    found, label = objective(pool, loss), partial(_label, paths, names)
     recipe, index = found.best_vertex()
     left = pool[recipe]
+    longer = paths[recipe].is_longer(len(left.rss))
     return Selection(
         index=index,
         recipe=recipe,
@@ -613,26 +620,30 @@ def select_left_out(
         parameter_name=left.parameter_name,
         scores=read_only(found.by_recipe((found.losses + found.price) / left.n)[recipe]),
         criterion=LEFT_OUT,
+        recipe_name=names[recipe] if names else "",
+        pool=tuple(pool) if names else (),
         rule="best-model",
         summary=f"{label(recipe, index)} (error of rows left out {left.rmse[index]:.4g}): "
         f"{rule_in_words('best-model', '')}.",
         left_out=left,
         loss=loss,
-        _remarks=partial(_remarks_of, pool, recipe, index, label, longer, loss),
+        _remarks=partial(
+            left_out_remarks, pool, recipe, index, label=label, longer=longer, loss=loss
+        ),
     )
 
 
 def average_left_out(
-    pool: Sequence[LeftOut], loss: str, *, label: Label
+    pool: Sequence[LeftOut], loss: str, paths: Sequence[Models], names: Sequence[str] = ()
 ) -> tuple[list[Array], Selection]:
     """Return the weights of the best average by rows left out, and the average in words."""
-    found = objective(pool, loss)
+    found, label = objective(pool, loss), partial(_label, paths, names)
     weights = [read_only(w) for w in found.best_point()]
     recipe = int(np.argmax([w.sum() for w in weights]))
     heaviest, left = int(np.argmax(weights[recipe])), pool[recipe]
     best = int(np.argmin(left.press))
     empty = weights[recipe][0] == 1.0 and len(weights[recipe]) > 1 and best > 0
-    names = [label(r, m) for r, own in enumerate(weights) for m in range(len(own))]
+    labels = [label(r, m) for r, own in enumerate(weights) for m in range(len(own))]
     selection = Selection(
         index=heaviest,
         recipe=recipe,
@@ -640,8 +651,11 @@ def average_left_out(
         parameter_name=left.parameter_name,
         scores=read_only(found.by_recipe((found.losses + found.price) / left.n)[recipe]),
         criterion=LEFT_OUT,
+        recipe_name=names[recipe] if names else "",
+        pool=tuple(pool) if names else (),
+        weights=dict(zip(names, weights, strict=True)) if names else None,
         rule="average",
-        summary=average_in_words(np.concatenate(weights), names, _error_of(pool, weights)),
+        summary=average_in_words(np.concatenate(weights), labels, _error_of(pool, weights)),
         left_out=left,
         loss=loss,
         _remarks=(empty_model(label(recipe, best)),) if empty else (),

@@ -75,101 +75,54 @@ def noise_from_dof(rss: Array, dof: Array, n: float) -> Array:
     return _ratio(rss, n - np.asarray(dof))
 
 
-def aic(rss: Array, dof: Array, n: float, noise: Array) -> Array:
-    """Akaike's criterion on the paper's scale, RSS/n + 2 DoF/n sigma^2.
-
-    Parameters
-    ----------
-    rss, dof : (K,) arrays
-        Residual sums of squares and Degrees of Freedom, simplest model first.
-    n : float
-        Number of observations, or sum of the weights.
-    noise : float or (K,) array
-        Noise variance.
-
-    Returns
-    -------
-    (K,) array
-
-    Examples
-    --------
-    >>> aic(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10, np.array([1.0, 1.0]))
-    array([10.2,  1.6])
-    """
-    return np.asarray(rss / n + 2.0 * dof / n * noise)
+def aic(fits: Fits) -> Array:
+    """Akaike's criterion on the paper's scale, RSS/n + 2 DoF/n sigma^2."""
+    return np.asarray(fits.rss / fits.n + 2.0 * fits.dof / fits.n * fits.noise)
 
 
-def bic(rss: Array, dof: Array, n: float, noise: Array) -> Array:
+def bic(fits: Fits) -> Array:
     """Schwarz's criterion on the paper's scale, RSS/n + log(n) DoF/n sigma^2.
 
-    Parameters
-    ----------
-    rss, dof, n, noise
-        As for `aic`.
-
     Examples
     --------
-    >>> bic(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10, np.array([1.0, 1.0])).round(3)
+    >>> some = {"rss": np.array([100.0, 10.0]), "dof": np.array([1.0, 3.0]), "noise": np.ones(2)}
+    >>> bic(Fits(**some, n=10, total=100.0)).round(3)
     array([10.23 ,  1.691])
     """
-    return np.asarray(rss / n + np.log(n) * dof / n * noise)
+    return np.asarray(fits.rss / fits.n + np.log(fits.n) * fits.dof / fits.n * fits.noise)
 
 
-def cp(rss: Array, dof: Array, n: float, noise: Array) -> Array:
-    """Mallows' C_p = RSS/sigma^2 - n + 2 DoF, with one sigma^2 for all models.
+def hqc(fits: Fits) -> Array:
+    """Hannan and Quinn's criterion (1979), RSS/n + 2 log(log n) DoF/n sigma^2.
 
-    Parameters
-    ----------
-    rss, dof, n
-        As for `aic`.
-    noise : float or (K,) array
-        Noise variance, the same for every model; nan where it is not positive.
-
-    Examples
-    --------
-    >>> cp(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10, np.array([1.0, 1.0]))
-    array([92.,  6.])
+    Its penalty lies between those of `aic` and `bic`. nan where n <= e, as log(log n) < 0 there.
     """
-    return _ratio(rss, noise) - n + 2.0 * dof
+    price = 2.0 * np.log(np.log(fits.n)) if fits.n > np.e else np.nan
+    return np.asarray(fits.rss / fits.n + price * fits.dof / fits.n * fits.noise)
 
 
-def gcv(rss: Array, dof: Array, n: float) -> Array:
-    """Return (RSS/n) / (1 - DoF/n)^2, generalised cross-validation; nan where DoF >= n.
-
-    Parameters
-    ----------
-    rss, dof, n
-        As for `aic`.
-
-    Examples
-    --------
-    >>> gcv(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10).round(2)
-    array([12.35,  2.04])
-    """
-    share = np.where(dof < n, 1.0 - dof / n, np.nan)
-    return np.asarray(rss / n / share**2)
+def cp(fits: Fits) -> Array:
+    """Mallows' C_p = RSS/sigma^2 - n + 2 DoF, with one sigma^2 > 0 for all models."""
+    return _ratio(fits.rss, fits.noise) - fits.n + 2.0 * fits.dof
 
 
-def aicc(rss: Array, dof: Array, n: float) -> Array:
+def gcv(fits: Fits) -> Array:
+    """Return (RSS/n) / (1 - DoF/n)^2, generalised cross-validation; nan where DoF >= n."""
+    share = np.where(fits.dof < fits.n, 1.0 - fits.dof / fits.n, np.nan)
+    return np.asarray(fits.rss / fits.n / share**2)
+
+
+def aicc(fits: Fits) -> Array:
     """Corrected AIC, log(RSS/n) + 1 + 2 (DoF + 1) / (n - DoF - 2).
 
     Hurvich, Simonoff & Tsai (1998); nan where DoF >= n - 2.
-
-    Parameters
-    ----------
-    rss, dof, n
-        As for `aic`.
-
-    Examples
-    --------
-    >>> aicc(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10).round(2)
-    array([3.87, 2.6 ])
     """
-    spare = np.where(dof < n - 2.0, n - dof - 2.0, np.nan)
-    return _log(rss / n) + 1.0 + 2.0 * (dof + 1.0) / spare
+    spare = fits.n - fits.dof - 2.0
+    spare = np.where(spare > 0, spare, np.nan)
+    return _log(fits.rss / fits.n) + 1.0 + 2.0 * (fits.dof + 1.0) / spare
 
 
-def gmdl(rss: Array, dof: Array, n: float, total: float) -> Array:
+def gmdl(fits: Fits) -> Array:
     """Generalised minimum description length of Hansen & Yu (2001).
 
     The intercept is in every model and is coded out: n' = n - 1, k = DoF - 1, ``total`` is the
@@ -179,20 +132,8 @@ def gmdl(rss: Array, dof: Array, n: float, total: float) -> Array:
         gmdl = n'/2 log(total/n') + 1/2 log n'          otherwise (also for the empty model)
 
     It needs no noise variance. nan where DoF >= n or DoF < 1.
-
-    Parameters
-    ----------
-    rss, dof, n
-        As for `aic`.
-    total : float
-        Sum of squares of the centred response.
-
-    Examples
-    --------
-    >>> gmdl(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10, 100.0).round(2)
-    array([11.93,  7.25])
     """
-    n_left, k = n - 1.0, np.asarray(dof) - 1.0
+    rss, total, n_left, k = fits.rss, fits.total, fits.n - 1.0, fits.dof - 1.0
     S = _ratio(rss, n_left - k)
     with np.errstate(divide="ignore", invalid="ignore"):
         F = (total - rss) / (k * S)
@@ -201,25 +142,6 @@ def gmdl(rss: Array, dof: Array, n: float, total: float) -> Array:
         explains = (total - rss) * n_left >= k * total
         score = np.where((k > 0) & explains, coded, null)
     return np.where((k >= 0) & (k < n_left), score, np.nan)
-
-
-def hqc(rss: Array, dof: Array, n: float, noise: Array) -> Array:
-    """Hannan and Quinn's criterion (1979), RSS/n + 2 log(log n) DoF/n sigma^2.
-
-    Its penalty lies between those of `aic` and `bic`. nan where n <= e, as log(log n) < 0 there.
-
-    Parameters
-    ----------
-    rss, dof, n, noise
-        As for `aic`.
-
-    Examples
-    --------
-    >>> hqc(np.array([100.0, 10.0]), np.array([1.0, 3.0]), 10, np.array([1.0, 1.0])).round(3)
-    array([10.167,  1.5  ])
-    """
-    price = 2.0 * np.log(np.log(n)) if n > np.e else np.nan
-    return np.asarray(rss / n + price * dof / n * noise)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,10 +159,8 @@ class Criterion:
     noise : {"each", "common", "none"}
         Whether it needs a noise variance: that of each model, or one for all models.
     squared : bool
-        Whether it has the unit of the response, squared.
-    additive : bool
-        Whether its sum over several responses estimates one number, the total squared error of
-        prediction.
+        Whether it has the unit of the response, squared: its sum over several responses then
+        estimates one number, the total squared error of prediction.
     """
 
     name: str
@@ -248,60 +168,19 @@ class Criterion:
     formula: Callable[[Fits], Array]
     noise: str = "none"
     squared: bool = False
-    additive: bool = False
 
 
 # Every list of criteria, in options, tables, reports and pictures, is derived from this one.
 CRITERIA: dict[str, Criterion] = {
     criterion.name: criterion
     for criterion in (
-        Criterion(
-            name="aic",
-            label="AIC",
-            formula=lambda fits: aic(fits.rss, fits.dof, fits.n, fits.noise),
-            noise="each",
-            squared=True,
-            additive=True,
-        ),
-        Criterion(
-            name="bic",
-            label="BIC",
-            formula=lambda fits: bic(fits.rss, fits.dof, fits.n, fits.noise),
-            noise="each",
-            squared=True,
-            additive=True,
-        ),
-        Criterion(
-            name="gmdl",
-            label="gMDL",
-            formula=lambda fits: gmdl(fits.rss, fits.dof, fits.n, fits.total),
-        ),
-        Criterion(
-            name="aicc",
-            label="AICc",
-            formula=lambda fits: aicc(fits.rss, fits.dof, fits.n),
-        ),
-        Criterion(
-            name="cp",
-            label="Cp",
-            formula=lambda fits: cp(fits.rss, fits.dof, fits.n, fits.noise),
-            noise="common",
-        ),
-        Criterion(
-            name="gcv",
-            label="GCV",
-            formula=lambda fits: gcv(fits.rss, fits.dof, fits.n),
-            squared=True,
-            additive=True,
-        ),
-        Criterion(
-            name="hqc",
-            label="HQC",
-            formula=lambda fits: hqc(fits.rss, fits.dof, fits.n, fits.noise),
-            noise="each",
-            squared=True,
-            additive=True,
-        ),
+        Criterion(name="aic", label="AIC", formula=aic, noise="each", squared=True),
+        Criterion(name="bic", label="BIC", formula=bic, noise="each", squared=True),
+        Criterion(name="gmdl", label="gMDL", formula=gmdl),
+        Criterion(name="aicc", label="AICc", formula=aicc),
+        Criterion(name="cp", label="Cp", formula=cp, noise="common"),
+        Criterion(name="gcv", label="GCV", formula=gcv, squared=True),
+        Criterion(name="hqc", label="HQC", formula=hqc, noise="each", squared=True),
     )
 }
 

@@ -474,9 +474,18 @@ def _row_words(row: int, labels: Any) -> str:
 
 
 def require_finite_columns(
-    array: Array, names: tuple[str, ...] | None, name: str, labels: Any = None
+    array: Array,
+    names: tuple[str, ...] | None,
+    name: str,
+    labels: Any = None,
+    *,
+    row: int = 0,
+    column: int = 0,
 ) -> None:
-    """Refuse NaN and infinity, and say in which columns and from which row on."""
+    """Refuse NaN and infinity, and say in which columns and from which row on.
+
+    ``row`` and ``column`` are the numbers of the first ones.
+    """
     # One pass over the data in the good case: the sum is finite unless something is not,
     # or the sum itself overflows; only then look closer.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -486,8 +495,8 @@ def require_finite_columns(
     if not bad.any():
         return
     columns = np.flatnonzero(bad.any(axis=0))
-    found = [names[i] if names else str(i) for i in columns]
-    first = int(np.flatnonzero(bad.any(axis=1))[0])
+    found = [names[i] if names else str(i) for i in columns + column]
+    first = int(np.flatnonzero(bad.any(axis=1))[0]) + row
     raise InvalidInputError(
         f"{name} contains {int(bad.sum())} value(s) that are NaN or infinity, in column(s) "
         f"{shortened(found)}, the first in {_row_words(first, labels)}; drop these rows or "

@@ -549,8 +549,8 @@ class Problem:
             ways: list[Way] = X.operators(self.given, split, n_components, self.scale)
             return ways
         if self.kernel is not None:
-            return [Way(partial(_gram, self.kernel, y, weights, self.size))]
-        safe = Way(partial(_rows, X, y, weights, self.scale, self.between))
+            return [Way(partial(Gram, self.kernel, y, weights=weights, size=self.size))]
+        safe = Way(partial(Rows, X, y, weights=weights, scale=self.scale, between=self.between))
         if self.between is not None:
             return [safe]
         fast = _cheapest(X.shape, split, n_components, self.scale)
@@ -575,16 +575,6 @@ def _cheapest(shape: tuple[int, ...], split: Split, n_components: int, scale: bo
     if not scale:
         costs["gram"] = 0.022 * n**2 * p + 2 * m * n**2 * (0.048 * folds + 0.25)
     return min(costs, key=lambda name: costs[name])
-
-
-def _rows(
-    X: Array, y: Array, weights: Array | None, scale: bool, between: Any, split: Split
-) -> Operator:
-    return Rows(X, y, split, weights, scale=scale, between=between)
-
-
-def _gram(K: Array, y: Array, weights: Array | None, size: float, split: Split) -> Operator:
-    return Gram(K, y, split, weights, lift=None, size=size)
 
 
 def _gram_of_rows(X: Array, y: Array, weights: Array | None, split: Split) -> Operator:

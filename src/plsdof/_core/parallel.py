@@ -22,7 +22,6 @@ def run_each(
     work: Callable[[Task], Result],
     tasks: Sequence[Task],
     *,
-    done: Sequence[Outcome[Result] | None] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
     description: str = "Folds",
@@ -38,9 +37,6 @@ def run_each(
     ----------
     work : callable
         Takes a task, such as a `Fold`. Must be picklable (by cloudpickle) with ``n_jobs``.
-    done : sequence, optional
-        One item per task: None, or the result and its warnings (pairs of category and text) where
-        they are known already and no work is left.
     n_jobs : int, optional
         None or 1: a plain loop. Otherwise that many processes, each with one thread for linear
         algebra so that they do not compete; -1 for all processors. Needs joblib.
@@ -57,10 +53,7 @@ def run_each(
     [4, 5, 5]
     """
     results, caught = [], []
-    known = [None] * len(tasks) if done is None else done
-    todo = [task for task, outcome in zip(tasks, known, strict=True) if outcome is None]
-    made = one_by_one(partial(_recorded, work), todo, n_jobs)
-    outcomes = _completed(known, iter(made))
+    outcomes = one_by_one(partial(_recorded, work), tasks, n_jobs)
     for result, notes in with_progress(outcomes, len(tasks), description) if progress else outcomes:
         results.append(result)
         caught.append(notes)
@@ -101,15 +94,6 @@ def one_by_one(
         run = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     outcomes: Iterable[Result] = run(joblib.delayed(work)(task) for task in tasks)
     return outcomes
-
-
-def _completed(
-    known: Sequence[Outcome[Result] | None], made: Iterator[Outcome[Result]]
-) -> Iterator[Outcome[Result]]:
-    """Fill the gaps in what is known with what is made."""
-    for outcome in known:
-        yield next(made) if outcome is None else outcome
-    next(made, None)  # nothing is left; joblib closes its generator when it is asked
 
 
 def _recorded(work: Callable[[Task], Result], task: Task) -> Outcome[Result]:

@@ -498,14 +498,9 @@ class Path:
         return self.select_from(left, loss)
 
     def select_from(self, left: LeftOut, loss: str) -> Selection:
-        return choice.select_left_out(
-            [left], loss, label=self._label_of, longer=partial(self.is_longer, len(left.rss))
-        )
+        return choice.select_left_out([left], loss, [self])
 
-    def _label_of(self, recipe: int, index: int) -> str:  # noqa: ARG002
-        return self.label(index)
-
-    def is_longer(self, models: int, recipe: int = 0) -> bool:  # noqa: ARG002
+    def is_longer(self, models: int) -> bool:
         """Whether there are further models behind so many."""
         return self.parameter_name == "n_components" and self._could_be_longer(models)
 
@@ -568,7 +563,7 @@ class Path:
         return self.average_of(left, loss)
 
     def average_of(self, left: LeftOut, loss: str) -> Model:
-        (weights,), selection = choice.average_left_out([left], loss, label=self._label_of)
+        (weights,), selection = choice.average_left_out([left], loss, [self])
         return Model(path=self, index=selection.index, weights=weights, selection=selection)
 
     def noise_variance(self, kind: NoiseKind | None = None) -> Array:

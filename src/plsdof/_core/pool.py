@@ -7,7 +7,6 @@ all recipes at once. `Path.select` and `Path.average` are the pool of one recipe
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -154,25 +153,6 @@ def _counted(model: Model, m: int) -> float:
     return float(path.dof[m])
 
 
-# What sentences call the two recipes without preparation.
-_IN_WORDS = {"none": "as measured", "scale": "scaled"}
-
-
-@dataclass(frozen=True, eq=False)
-class _Labels:
-    """Models of recipes in words."""
-
-    names: tuple[str, ...]
-    paths: tuple[Path, ...]
-
-    def __call__(self, recipe: int, index: int) -> str:
-        name = self.names[recipe]
-        return f"{_IN_WORDS.get(name, name)}, {self.paths[recipe].label(index)}"
-
-    def is_longer(self, sizes: Sequence[int], recipe: int) -> bool:
-        return self.paths[recipe].is_longer(sizes[recipe])
-
-
 def pooled(
     paths: Mapping[str, Path],
     *,
@@ -195,20 +175,11 @@ def pooled(
     found, names = tuple(paths.values()), tuple(paths)
     folds = found[0].folds(cv, groups)
     pool = tuple(path.store.left_out(*folds, through=None, walk=True) for path in found)
-    labels = _Labels(names, found)
     if not average:
-        longer = partial(labels.is_longer, [len(left.rss) for left in pool])
-        selection = choice.select_left_out(pool, loss, label=labels, longer=longer)
-        selection = replace(selection, pool=pool, recipe_name=names[selection.recipe])
+        selection = choice.select_left_out(pool, loss, found, names)
         path = found[selection.recipe]
         return Model(path=path, index=selection.index, selection=selection)
-    weights, selection = choice.average_left_out(pool, loss, label=labels)
-    selection = replace(
-        selection,
-        pool=pool,
-        recipe_name=names[selection.recipe],
-        weights=dict(zip(names, weights, strict=True)),
-    )
+    weights, selection = choice.average_left_out(pool, loss, found, names)
     members = [
         _member(path, left, w, selection)
         for path, left, w in zip(found, pool, weights, strict=True)

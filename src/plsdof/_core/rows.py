@@ -13,9 +13,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, shortened
+from plsdof._core.inputs import Array, require_finite_columns
 from plsdof._core.standardize import Observations, Units, row_blocks
-from plsdof.errors import InvalidInputError
 
 Part = TypeVar("Part")
 Mask = npt.NDArray[np.bool_]
@@ -176,26 +175,10 @@ def cut(
             release(X)
         place = first + start
         if names is not None:
-            require_finite(values, names, *((place, 0) if axis == 0 else (0, place)))
+            row, column = (place, 0) if axis == 0 else (0, place)
+            require_finite_columns(values, names, "X", row=row, column=column)
         some = None if weights is None else weights[rows]
         yield Block(X=values, y=y[rows], weights=some, first=place)
-
-
-def require_finite(X: Array, names: tuple[str, ...], row: int = 0, column: int = 0) -> None:
-    """Refuse a block that has NaN or infinite values; ``row`` and ``column`` are its first ones."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()):
-            return
-    bad = ~np.isfinite(X)
-    if not bad.any():
-        return
-    columns = np.flatnonzero(bad.any(axis=0))
-    labels = [names[i] if names else str(i) for i in columns + column]
-    first = int(np.flatnonzero(bad.any(axis=1))[0]) + row
-    raise InvalidInputError(
-        f"The data contain NaN or infinity, first in row {first} (counted from 0), in column(s) "
-        f"{shortened(labels)}; drop these rows or columns, or fill the values in before fitting."
-    )
 
 
 # Products with standardised rows

@@ -176,7 +176,12 @@ class Observations:
 
 
 def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
-    """Check data. Cost: one pass over X, no copy unless it is of another type or has weights."""
+    """Check data, unless that was done.
+
+    Cost: one pass over X, no copy unless it is of another type or has weights.
+    """
+    if isinstance(X, Observations):
+        return X
     X, y, sample_weight = opened_table(X, y, sample_weight)
     names, label = feature_names(X), getattr(y, "name", None)
     X = as_matrix(X, min_rows=2)

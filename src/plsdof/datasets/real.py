@@ -6,6 +6,7 @@ broken there is downloaded into it. Nothing is used before its SHA-256 hash has 
 """
 
 import io
+import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,22 +34,7 @@ FOLDER_VARIABLE = "PLSDOF_DATA"
 CONSTITUENTS = get_args(Constituent)
 # Counted from 1. Row 23 of the 40 for calibration, row 21 of the 32 for validation (40 + 21).
 _COOKIE_OUTLIERS = (23, 61)
-# The columns V1 to V13 of mlbench; the response is V4.
-_OZONE_COLUMNS = [
-    "month",
-    "day_of_month",
-    "day_of_week",
-    "ozone",
-    "pressure_height",
-    "wind_speed",
-    "humidity",
-    "temperature_sandburg",
-    "temperature_el_monte",
-    "inversion_height",
-    "pressure_gradient",
-    "inversion_temperature",
-    "visibility",
-]
+# Column V4 of mlbench.
 _OZONE_RESPONSE = 3
 
 
@@ -101,7 +87,7 @@ def make_bunch(
         feature_names=features,
         target_names=[target_name],
         frame=frame,
-        DESCR=_shipped(f"{name.replace(' ', '-')}.txt").read_text(encoding="ascii"),
+        DESCR=shipped(f"{name.replace(' ', '-')}.txt").read_text(encoding="ascii"),
         **entries,
     )
 
@@ -126,6 +112,10 @@ class DataFile:
     shape : (int, int)
         Rows and predictors that the function gives by default.
     filename, sha256 : str
+    provenance : str
+        Where the numbers come from.
+    columns : sequence of str
+        Names of the columns, where the file has none that speak.
     address : str or None
         Where it is published; None for a part of the package.
     advice : str
@@ -137,6 +127,8 @@ class DataFile:
     shape: tuple[int, int]
     filename: str
     sha256: str
+    provenance: str
+    columns: Sequence[str] = ()
     address: str | None = None
     advice: str = ""
 
@@ -147,40 +139,17 @@ class DataFile:
         return sha256(text).hexdigest() == self.sha256
 
 
-OZONE = DataFile(
-    name="ozone",
-    function="load_ozone",
-    shape=(203, 12),
-    filename="ozone.csv",
-    sha256="a054e531ec90517f6c76ebab5e6bc9470bf51867894a9d6bfaaa81273d63be75",
-)
-GASOLINE = DataFile(
-    name="gasoline",
-    function="load_gasoline",
-    shape=(60, 401),
-    filename="gasoline.csv",
-    sha256="eea806cc70e6ac7260a093f0cd33a0d1f37af4ea1cef7e35f9958d20ccbd8245",
-)
-COOKIE = DataFile(
-    name="cookie",
-    function="fetch_cookie",
-    shape=(70, 700),
-    filename="cookie.rda",
-    sha256="e25f6bfce79aee2c97456c5d435ef339e8d229c7a4bdbaa4241f847def19c201",
-    address="https://raw.githubusercontent.com/cran/ppls/"
-    "b7de9415acf46a2758c1d8745a58a35a60143af9/data/cookie.rda",
-    advice="make_spectra() simulates a stand-in.",
-)
-KIN32FH = DataFile(
-    name="kin32fh",
-    function="fetch_kin32fh",
-    shape=(8192, 32),
-    filename="kin32fh.mat",
-    sha256="2e0200d706148e17e994806c76a5b1404f09c827e4f135fa416dce223b648e62",
-    address="https://raw.githubusercontent.com/marthawhite/reverse-prediction/"
-    "6706cbaa8d04e93e77a267743cd6cb7ff7682b91/data/misc/kin32fh.mat",
-)
-FILES = (OZONE, GASOLINE, COOKIE, KIN32FH)
+def shipped(filename: str) -> Traversable:
+    """Return a file that is part of the package."""
+    return files("plsdof.datasets") / "data" / filename
+
+
+def _files() -> list[DataFile]:
+    table = json.loads(shipped("files.json").read_text(encoding="ascii"))
+    return [DataFile(**{**row, "shape": tuple(row["shape"])}) for row in table]
+
+
+FILES = OZONE, GASOLINE, COOKIE, KIN32FH = tuple(_files())
 
 
 def _registry(data_home: Folder) -> Any:
@@ -230,10 +199,6 @@ def _missing(file: DataFile, folder: Path) -> str:
         f"put it there, or into another folder named by data_home= or by the environment "
         f"variable {FOLDER_VARIABLE}."
     )
-
-
-def _shipped(filename: str) -> Traversable:
-    return files("plsdof.datasets") / "data" / filename
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,7 +257,7 @@ def dataset_status(*, data_home: Folder = None) -> list[DatasetStatus]:
 
 def _status(file: DataFile, data_home: Folder) -> DatasetStatus:
     state: Literal["shipped", "cached", "local", "missing"] = "shipped"
-    path: Traversable | Path | None = _shipped(file.filename)
+    path: Traversable | Path | None = shipped(file.filename)
     message = "Part of the package."
     if file.address is not None:
         state, path, message = "missing", None, f"Call {file.function}() to download it."
@@ -368,18 +333,17 @@ def load_ozone(
     if rows == "complete":
         complete = ~np.isnan(table).any(axis=1)
         table, row_numbers = table[complete], row_numbers[complete]
-    predictors = [i for i in range(len(_OZONE_COLUMNS)) if i != _OZONE_RESPONSE]
+    predictors = [i for i in range(len(OZONE.columns)) if i != _OZONE_RESPONSE]
     bunch = make_bunch(
         "ozone",
         np.delete(table, _OZONE_RESPONSE, axis=1),
         table[:, _OZONE_RESPONSE].copy(),
-        feature_names=[_OZONE_COLUMNS[i] for i in predictors],
+        feature_names=[OZONE.columns[i] for i in predictors],
         target_name="ozone",
         as_frame=as_frame,
         original_names=[f"V{i + 1}" for i in predictors],
         row_numbers=row_numbers,
-        provenance="Ozone of the R package mlbench 2.1-3, exported from Debian's "
-        "r-cran-mlbench 2.1-3-1; shipped with plsdof",
+        provenance=OZONE.provenance,
         simulated=False,
     )
     return (bunch.data, bunch.target) if return_X_y else bunch
@@ -425,8 +389,7 @@ def load_gasoline(*, as_frame: bool = False, return_X_y: bool = False) -> "Bunch
         target_name="octane",
         as_frame=as_frame,
         wavelengths=wavelengths,
-        provenance="gasoline of the R package pls 2.8-1, exported from Debian's "
-        "r-cran-pls 2.8-1-1; shipped with plsdof",
+        provenance=GASOLINE.provenance,
         simulated=False,
     )
     return (bunch.data, bunch.target) if return_X_y else bunch
@@ -434,7 +397,7 @@ def load_gasoline(*, as_frame: bool = False, return_X_y: bool = False) -> "Bunch
 
 def _table(file: DataFile) -> Array:
     """Return the numbers of a CSV file with one line of names; empty cells become nan."""
-    content = _shipped(file.filename).read_bytes()
+    content = shipped(file.filename).read_bytes()
     return np.genfromtxt(io.BytesIO(content), delimiter=",", skip_header=1)
 
 
@@ -511,7 +474,7 @@ def fetch_cookie(
         constituents=constituents,
         constituent_names=list(CONSTITUENTS),
         row_numbers=row_numbers,
-        provenance=f"cookie of the R package ppls 2.0.0, {COOKIE.address}",
+        provenance=COOKIE.provenance,
         simulated=False,
     )
 
@@ -568,7 +531,7 @@ def fetch_kin32fh(
         target_name="distance",
         as_frame=as_frame,
         row_numbers=np.arange(1, len(y) + 1)[:wanted],
-        provenance=f"kin-32fh of the Delve repository, {KIN32FH.address}",
+        provenance=KIN32FH.provenance,
         simulated=False,
     )
 

@@ -6,39 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plsdof._core.inputs import Array, as_choice, as_count, as_generator
-from plsdof.datasets.real import CONSTITUENTS, Constituent, make_bunch, wavelength_names
+from plsdof.datasets.real import CONSTITUENTS, Constituent, make_bunch, shipped, wavelength_names
 from plsdof.errors import InvalidInputError
 
 if TYPE_CHECKING:  # takes a second to import
     from sklearn.utils import Bunch
 
-# Bands (centre in nm, width in nm, height) near the known overtones of C-H, O-H and N-H bonds.
-_BANDS = {
-    "fat": (
-        (1210, 30, 0.33),
-        (1390, 40, 0.20),
-        (1726, 18, 0.59),
-        (1762, 18, 0.46),
-        (2308, 18, 0.85),
-        (2348, 18, 0.72),
-    ),
-    "sucrose": ((1440, 30, 0.39), (1580, 70, 0.26), (2080, 40, 0.59), (2275, 40, 0.52)),
-    "dry_flour": (
-        (1200, 40, 0.16),
-        (1490, 60, 0.39),
-        (1930, 40, 0.33),
-        (2100, 60, 0.78),
-        (2280, 30, 0.39),
-        (2490, 40, 0.52),
-    ),
-    "water": (
-        (1190, 30, 0.20),
-        (1455, 45, 1.17),
-        (1780, 60, 0.26),
-        (1935, 40, 2.08),
-        (2450, 120, 1.30),
-    ),
-}
 _FAT_RANGE, _SUCROSE_RANGE, _SOLIDS = (15.0, 21.7), (10.0, 23.0), 98.0
 _FLOUR_SHARE = (0.775, 0.008)
 
@@ -140,12 +113,14 @@ def _spectra(wavelengths: Array, constituents: Array, rng: np.random.Generator) 
 
 
 def _bands(wavelengths: Array) -> Array:
-    """Absorption of the pure constituents. Shape (4, p)."""
-    rows = []
-    for name in CONSTITUENTS:
-        centre, width, height = np.array(_BANDS[name], dtype=float).T[:, :, None]
-        rows.append(np.sum(height * np.exp(-0.5 * ((wavelengths - centre) / width) ** 2), axis=0))
-    return np.array(rows)
+    """Absorption of the pure constituents, near the known overtones of their bonds. (4, p)."""
+    pure = np.zeros((len(CONSTITUENTS), len(wavelengths)))
+    for line in shipped("bands.csv").read_text(encoding="ascii").splitlines()[1:]:
+        name, *shape = line.split(",")
+        centre, width, height = map(float, shape)
+        band = height * np.exp(-0.5 * ((wavelengths - centre) / width) ** 2)
+        pure[CONSTITUENTS.index(name)] += band
+    return pure
 
 
 def _baseline(n: int, position: Array, rng: np.random.Generator) -> Array:

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, va
 
 from plsdof._core.choice import LEFT_OUT, Selection, rule_in_words
 from plsdof._core.criteria import CRITERIA, criterion_label
-from plsdof._core.fit import METHODS
 from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import (
     Array,
@@ -44,7 +43,7 @@ from plsdof._core.path import Path
 from plsdof._core.plugins import plugin_for
 from plsdof._core.pool import pooled
 from plsdof._core.recipe import Method, Recipe
-from plsdof._core.standardize import observe
+from plsdof._core.standardize import Observations, observe
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import (
     EmptyModelWarning,
@@ -583,12 +582,10 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
 
     def _paths(self, recipe: Recipe, X: Any, Y: Array, weights: Array | None) -> list[Path]:
         """Fit the paths of all responses."""
-        if scipy.sparse.issparse(X) or recipe.method.name not in METHODS:
+        if scipy.sparse.issparse(X) or recipe.options.get("kernel") == "precomputed":
             first = recipe.fit(X, Y[:, 0], weights)
-        else:  # the data have been checked
-            names = getattr(self, "feature_names_in_", None)
-            named = None if names is None else tuple(map(str, names))
-            first = recipe.fit(observe(X, Y[:, 0].copy(), weights, named), None)
+        else:
+            first = recipe.fit(self._observed(X, Y, weights), None)
         given = first.given
         if given is None or not given.in_memory or first.before is not None:
             return [first, *(recipe.fit(X, y, weights) for y in Y.T[1:])]
@@ -596,6 +593,12 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
             given.own()  # one copy of X for all responses
         kept = Y if weights is None else Y[weights > 0]
         return [first, *(first.refit(y) for y in kept.T[1:])]
+
+    def _observed(self, X: Array, Y: Array, weights: Array | None) -> Observations:
+        """Return data that have been checked, with the first response, and their names."""
+        names = getattr(self, "feature_names_in_", None)
+        named = None if names is None else tuple(map(str, names))
+        return observe(X, Y[:, 0].copy(), weights, named)
 
     def _by_recipe(
         self, recipes: dict[str, Recipe], X: Any, Y: Array, weights: Array | None

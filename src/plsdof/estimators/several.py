@@ -103,7 +103,7 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
         super()._check_options(groups)
 
     def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
-        path: Any = self._method.recipe(**self._options()).fit(X, Y, weights)
+        path: Any = self._method.recipe(**self._options()).fit(self._observed(X, Y, weights), Y)
         self._joint = self._chosen_together(path, groups)
         return list(self._joint.responses)
 

@@ -10,8 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.inputs import Array, as_response, as_weights, named_column, shortened
-from plsdof._core.rows import Block, Part, cut, require_finite
+from plsdof._core.inputs import (
+    Array,
+    as_response,
+    as_weights,
+    named_column,
+    require_finite_columns,
+    shortened,
+)
+from plsdof._core.rows import Block, Part, cut
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.large.blocks import as_axis, block_length, checked_shape, is_dask
 
@@ -294,7 +301,7 @@ def _work_on_chunk(
 
 def _vector(values: Any, name: str, row: int) -> Array:
     numbers = _numbers(values[:, None], (name,))
-    require_finite(numbers, (name,), row)
+    require_finite_columns(numbers, (name,), name, row=row)
     return numbers[:, 0]
 
 

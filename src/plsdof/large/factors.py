@@ -18,7 +18,6 @@ from plsdof._core.rows import Block
 from plsdof._core.standardize import Standardized
 
 _EPS = float(np.finfo(np.float64).eps)
-_POWER_STEPS = 30
 # Rows are collected up to this many times the number of columns: a decomposition of n rows costs
 # n p^2, one of p rows and a few more p^3 each time.
 _MOST_ROWS = 2
@@ -83,7 +82,7 @@ def standardized_factor(
     matrix = _triangle(factor.matrix)
     X = matrix[:, :-1] / units.x_scale
     size = factor.moments.magnitude[:-1] / units.x_scale
-    n, largest = factor.moments.n_rows, _largest_singular_value(X)
+    n, largest = factor.moments.n_rows, float(np.linalg.norm(X, 2))
     # The same limits as for all rows in memory, see `centre_columns` and `numerical_rank`.
     entries = _EPS * np.sqrt(n) * float(np.linalg.norm(size))
     return Standardized(
@@ -92,16 +91,3 @@ def standardized_factor(
         units=units,
         rounding=max(entries, max(n, X.shape[1]) * _EPS * largest),
     )
-
-
-def _largest_singular_value(X: Array) -> float:
-    size = float(np.abs(X).max(initial=0.0))
-    if size == 0:
-        return 0.0
-    X, v = X / size, np.ones(X.shape[1])  # its squares stay in range
-    for _ in range(_POWER_STEPS):
-        length = float(np.linalg.norm(v))
-        if length == 0:
-            return 0.0
-        v = X.T @ (X @ (v / length))
-    return size * float(np.sqrt(np.linalg.norm(v)))

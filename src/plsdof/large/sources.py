@@ -32,7 +32,6 @@ from plsdof._core.recursion import (
     Split,
     constant_columns,
 )
-from plsdof._core.recursion import Rows as RowOperator
 from plsdof._core.rows import Block, Part, RowProducts, Rows, weighed
 from plsdof._core.spectrum import FORMED, Gram, formed
 from plsdof._core.standardize import (
@@ -57,7 +56,7 @@ from plsdof.large.blocks import (
 )
 from plsdof.large.factors import block_factor, merge_factors, standardized_factor
 from plsdof.large.probes import count_by_probes
-from plsdof.large.sparse import read_sparse
+from plsdof.large.sparse import by_products, read_sparse
 
 # Numbers of rows, predictions or models of folds that are in memory at once: 1 GB.
 _MOST_NUMBERS = 2**27
@@ -349,7 +348,7 @@ class Streamed:
                 f"rows, which takes {8e-9 * n_components * len(split.rows):.1f} GB; ask for fewer "
                 "components, or choose by a criterion such as 'gcv'."
             )
-        safe = Way(partial(_by_passes, self, given, scale))
+        safe = Way(partial(by_products, self, given, scale))
         if self.moments is None or p > self.limit or split.trains is not None:
             return [safe]
         if not self._has_response(given.y):
@@ -502,10 +501,6 @@ def _some_columns(block: Block, *, which: Integers, axis: int) -> list[Array]:
         return [block.X[:, which]]
     here = which[(which >= block.first) & (which < block.first + block.X.shape[1])]
     return [block.X[:, here - block.first]]
-
-
-def _by_passes(stored: Streamed, given: Observations, scale: bool, split: Split) -> Operator:
-    return RowOperator(stored, given.y, split, given.weights, scale=scale)
 
 
 def _by_moments(stored: Streamed, given: Observations, scale: bool, split: Split) -> Operator:

@@ -34,6 +34,7 @@ from plsdof._core.left_out import Way
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Integers, Operator, Split
 from plsdof._core.recursion import Rows as RowOperator
+from plsdof._core.rows import Stored
 from plsdof._core.spectrum import Gram, Map, formed
 from plsdof._core.standardize import (
     CONSTANT_ULPS,
@@ -314,7 +315,7 @@ class SparseRows:
         scale: bool,
     ) -> list[Way]:
         """Return the way to leave rows out: products."""
-        return [Way(partial(_by_products, self, given, scale))]
+        return [Way(partial(by_products, self, given, scale))]
 
     def refitted(self, recipe: Recipe, given: Observations, split: Split) -> Iterator[Predicted]:
         """Fit the other rows of every fold; yield what the fits predict for its rows."""
@@ -330,5 +331,6 @@ class SparseRows:
         return some if not self.shift.any() else _shifted(some.tocsc(), -self.shift).tocsr()
 
 
-def _by_products(stored: SparseRows, given: Observations, scale: bool, split: Split) -> Operator:
+def by_products(stored: Stored, given: Observations, scale: bool, split: Split) -> Operator:
+    """Leave rows out by products with the others."""
     return RowOperator(stored, given.y, split, given.weights, scale=scale)

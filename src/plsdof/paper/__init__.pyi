@@ -4,4 +4,3 @@ from .algorithms import dvvtz as dvvtz
 from .algorithms import krylov as krylov
 from .algorithms import lanczos as lanczos
 from .algorithms import normalize as normalize
-from .algorithms import scores_and_weights as scores_and_weights

@@ -502,7 +502,7 @@ def krylov(X: Any, y: Any, max_components: int, *, scale: bool = True) -> Krylov
     problem = prepare(X, y, max_components, scale)
     y, M = problem.data.y, problem.size
     root = problem.data.X / np.sqrt(problem.largest)
-    T, _ = _scores(root, y, M)
+    T = _scores(root, y, M)
     KT, Ky = _powers(root, T, M), _powers(root, y, M)
     B = T.T @ Ky.T
     traces = np.sum((problem.eigenvalues / problem.largest) ** np.arange(1, M + 1)[:, None], axis=1)
@@ -523,72 +523,6 @@ def krylov(X: Any, y: Any, max_components: int, *, scale: bool = True) -> Krylov
         kernel_root=read_only(root),
         y=y,
         message=report_end(M, max_components, problem),
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ScoresAndWeights:
-    """Result of `scores_and_weights`: X W = T L with L = T'XW, eq. (L).
-
-    Attributes
-    ----------
-    scores : (n, M) array
-        Orthonormal T.
-    weights : (p, M) array
-        Orthonormal W, for standardised X.
-    L : (M, M) array
-        Upper bidiagonal but for rounding.
-    coef : (M+1, p) array
-        D W L^{-1} T'y for m = 0..M components, in original units, as the paper has it below (L).
-    """
-
-    scores: Array
-    weights: Array
-    L: Array
-    coef: Array
-
-    def __repr__(self) -> str:
-        return one_line(self, n_components=len(self.L), p=len(self.weights))
-
-
-def scores_and_weights(
-    X: Any, y: Any, max_components: int, *, scale: bool = True
-) -> ScoresAndWeights:
-    """Return T, W and L = T'XW of eq. (L), with which the paper writes PLS in one line.
-
-    Parameters
-    ----------
-    X, y, max_components, scale
-        As for `lanczos`.
-
-    Notes
-    -----
-    Cost: O(n p M) time. T and W are re-orthogonalised at every step.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(30, 4))
-    >>> y = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=30)
-    >>> found = scores_and_weights(X, y, 3)
-    >>> found.L.round(2) + 0.0  # upper bidiagonal
-    array([[5.28, 0.73, 0.  ],
-           [0.  , 6.12, 0.34],
-           [0.  , 0.  , 5.04]])
-    """
-    problem = prepare(X, y, max_components, scale)
-    units, size = problem.data.units, problem.size
-    report_end(size, max_components, problem)
-    T, W = _scores(problem.data.X, problem.data.y, size)
-    L = T.T @ problem.data.X @ W
-    coef = np.zeros((size + 1, len(W)))
-    for m in range(1, size + 1):
-        coef[m] = W[:, :m] @ np.linalg.solve(L[:m, :m], T[:, :m].T @ problem.data.y)
-    return ScoresAndWeights(
-        scores=read_only(T),
-        weights=read_only(W),
-        L=read_only(L),
-        coef=read_only(coef / units.x_scale),
     )
 
 
@@ -617,8 +551,8 @@ def dof_of_one_component(X: Any, y: Any, *, scale: bool = True) -> float:
     return float(3.0 + (s @ s) / (s @ Ss) * (trace - 2.0 * (Ss @ Ss) / (s @ Ss)))
 
 
-def _scores(X: Array, y: Array, n_components: int) -> tuple[Array, Array]:
-    """Return T (n, M) and W (p, M) of X W = T L, eq. (L), re-orthogonalised."""
+def _scores(X: Array, y: Array, n_components: int) -> Array:
+    """Return T (n, M) of X W = T L, eq. (L), re-orthogonalised."""
     T = np.zeros((len(y), n_components))
     W = np.zeros((X.shape[1], n_components))
     w = X.T @ y
@@ -628,7 +562,7 @@ def _scores(X: Array, y: Array, n_components: int) -> tuple[Array, Array]:
         t = _orthogonalized(X @ W[:, i], T[:, :i])
         T[:, i] = t / np.linalg.norm(t)
         w = X.T @ T[:, i]
-    return T, W
+    return T
 
 
 def _orthogonalized(a: Array, basis: Array) -> Array:

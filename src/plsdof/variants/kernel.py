@@ -135,7 +135,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class KernelRows:
+class KernelInputs:
     """Training rows as the kernel sees them: ``(x - mean) / scale - rest``.
 
     ``rest`` is what rounding has left of the means, which would move the origin of a kernel that
@@ -369,7 +369,7 @@ class KernelPLSPath(PLSPath):
     KernelPLSPath(n=4, kernel=rbf(gamma=1))
     """
 
-    _inputs: KernelRows
+    _inputs: KernelInputs
 
     def inverse_transform(self, scores: Any) -> Array:  # noqa: ARG002
         """Raise an error: features of a kernel cannot be turned back into predictors."""
@@ -505,8 +505,8 @@ def kernel_pls_path(
     """
     require_flag(scale)
     function = as_kernel(kernel, gamma, degree, coef0)
-    X, y, sample_weight = opened_table(X, y, sample_weight)
     if function.name == "precomputed":
+        X, y, sample_weight = opened_table(X, y, sample_weight)
         # Row numbers stand in for the predictors that are not there.
         gram = as_symmetric(as_matrix(X, min_rows=2))
         function = replace(function, function=Lookup(gram=read_only(gram)))
@@ -530,7 +530,7 @@ def kernel_pls_path(
 
 def _kernel_rows(
     given: Observations, kernel: Kernel, scale: bool
-) -> tuple[KernelRows, Standardized]:
+) -> tuple[KernelInputs, Standardized]:
     as_it_is = not scale and kernel.name not in ORIGIN_FREE
     with quietly() if as_it_is else nullcontext():  # such a kernel does see constant columns
         data = standardize_observations(given, scale=scale)
@@ -543,7 +543,7 @@ def _kernel_rows(
         rest = np.average(rows, axis=0, weights=given.weights)
     if kernel.name in WITH_GAMMA and kernel.gamma is None:
         kernel = replace(kernel, gamma=1.0 / p)
-    inputs = KernelRows(
+    inputs = KernelInputs(
         kernel=kernel,
         rows=read_only(rows - rest),
         mean=read_only(mean),
@@ -554,7 +554,7 @@ def _kernel_rows(
     return inputs, data
 
 
-def _count(inputs: KernelRows, data: Standardized, given: Observations, recipe: Recipe) -> Exact:
+def _count(inputs: KernelInputs, data: Standardized, given: Observations, recipe: Recipe) -> Exact:
     values, row_scale = as_symmetric(inputs.training_values()), data.units.row_scale
     weights = np.ones(len(values)) if given.weights is None else given.weights
     magnitude = float(np.abs(values).max()) * float(weights.max())

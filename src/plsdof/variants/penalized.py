@@ -28,7 +28,6 @@ from plsdof._core.inputs import (
     as_choice,
     as_count,
     as_matrix,
-    opened_table,
     read_only,
     require_flag,
 )
@@ -306,10 +305,9 @@ def penalized_pls_path(
     """
     require_flag(scale)
     as_choice(solver, "solver", SOLVERS)
-    X, y, sample_weight = opened_table(X, y, sample_weight)
-    metric = _as_metric(as_matrix(X).shape[1], penalty, blocks, as_strength(strength))
     with nullcontext() if scale else quietly():  # a constant column may get a coefficient
         given = checked(X, y, sample_weight, scale)
+    metric = _as_metric(given.X.shape[1], penalty, blocks, as_strength(strength))
     recipe = PENALIZED_PLS.recipe(
         penalty=penalty,
         strength=float(strength),

@@ -58,7 +58,7 @@ from plsdof.variants._pls2 import ALGORITHMS, Joint
 Algorithm = Literal["nipals", "simpls"]
 JointCriterion = Literal["left-out", "aic", "bic", "gcv", "hqc"]
 # Criteria whose sum over responses estimates one number, the total squared error of prediction.
-JOINT_CRITERIA = tuple(name for name, one in criteria.CRITERIA.items() if one.additive)
+JOINT_CRITERIA = tuple(name for name, one in criteria.CRITERIA.items() if one.squared)
 # What a coordinate of a response of length one is at least: far below rounding.
 _FAINT = 1e-30
 _EPS = float(np.finfo(np.float64).eps)
@@ -529,11 +529,8 @@ class PLS2Path:
                 raise InvalidInputError(
                     f"{option} does not belong to a choice by {name!r}; leave it out."
                 )
-        longer = not self.message and len(self) <= self.joint.spectra[0].rank
         if name == LEFT_OUT:
-            left = self.left_out(cv, groups)
-            further = partial(_constant, longer)
-            return choice.select_left_out([left], loss, label=_label_of, longer=further)
+            return choice.select_left_out([self.left_out(cv, groups)], loss, [self])
         scores, used, q = self.criterion(name), rule or "first-minimum", len(self.names)
         index = choice.choose(scores, used, self.dof)
         label = f"{_label(index)} for {plural(q, 'response')}"
@@ -547,14 +544,27 @@ class PLS2Path:
             summary=choice.choice_in_words(label, float(self.dof[index]), used, name),
             # Each response by itself: that one intercept is one Degree of Freedom is said there.
             _remarks=choice.criterion_remarks(
-                scores, self.dof / q, index, self.units.n, label=_label, longer=longer
+                scores,
+                self.dof / q,
+                index,
+                self.units.n,
+                label=_label,
+                longer=self.is_longer(len(self)),
             ),
         )
+
+    def label(self, index: int) -> str:
+        """Return what a row of the path is, in words."""
+        return _label(index)
+
+    def is_longer(self, models: int) -> bool:
+        """Whether there are further models behind so many."""
+        return not self.message and models <= self.joint.spectra[0].rank
 
     def average(self, *, groups: Any = None, cv: Any = None, loss: Loss = "squared") -> "PLS2Model":
         """Average the models with one set of weights for all responses; see `Path.average`."""
         pool = [self.left_out(cv, groups)]
-        (weights,), chosen = choice.average_left_out(pool, loss, label=_label_of)
+        (weights,), chosen = choice.average_left_out(pool, loss, [self])
         return PLS2Model(path=self, index=chosen.index, weights=weights, selection=chosen)
 
     def criterion(self, name: str) -> Array:
@@ -607,14 +617,6 @@ def _itself(exact: Exact) -> Exact:
 
 def _label(index: int) -> str:
     return plural(index, "component")
-
-
-def _label_of(_: int, index: int) -> str:
-    return _label(index)
-
-
-def _constant(value: bool, _: int) -> bool:
-    return value
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -794,7 +796,8 @@ def pls2_path(
     recipe = PLS2.recipe(
         max_components=wanted, algorithm=algorithm, scale=scale, scale_response=scale_response
     )
-    X, Y, sample_weight = opened_table(X, Y, sample_weight)
+    if not isinstance(X, Observations):
+        X, Y, sample_weight = opened_table(X, Y, sample_weight)
     names, responses = _as_responses(Y)
     given = as_observations(X, responses[:, 0], sample_weight)
     given.own()
