@@ -123,14 +123,13 @@ def disturbed(rng, n, p, shift=0.0, scatter=0.0, curve=0.0, stray=0.0, noise=1e-
     return X + noise * rng.standard_normal((n, p)), C / C.std(axis=0)
 
 
-def buried(rng, n, p, interferents=14, noise=2e-4):
+def buried(rng, n, p, interferents=14, noise=1e-4):
     """Return spectra whose error falls late: a weak analyte below many strong interferents."""
     x = np.linspace(0, 1, p)
-    centre = rng.uniform(0.0, 1.0, interferents + 1)
-    width = rng.uniform(0.08, 0.2, interferents + 1)
+    centre = np.r_[0.5, (np.arange(interferents) + rng.uniform(0, 1, interferents)) / interferents]
     C = rng.standard_normal((n, interferents + 1))
-    C[:, 0] *= 0.03
-    X = C @ np.exp(-0.5 * ((x - centre[:, None]) / width[:, None]) ** 2)
+    C[:, 0] *= 0.1
+    X = C @ np.exp(-0.5 * ((x - centre[:, None]) / 0.06) ** 2)
     return X + noise * rng.standard_normal((n, p)), C[:, :1] / C[:, 0].std()
 
 
@@ -322,7 +321,7 @@ DESIGNS: dict[str, dict[str, dict[str, Any]]] = {
             ),
         )
     },
-    "late": {
+    "late spectra": {
         f"{n} rows": {"n": n, "p": 200, "rows": buried, "coef": "ones", "r2": 0.95}
         for n in (40, 60, 100)
     },

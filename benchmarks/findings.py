@@ -307,7 +307,7 @@ def _notes() -> str:
         "Ratios: to ours on equal work (ten folds, all sizes up to the largest looked at, choice "
         "and fit), defaults to our default, and to Gram + eigvalsh. Count: what path.dof "
         "takes after the choice. 10 folds: errors of cross-validation, without a choice. Memory: "
-        "growth of the peak of resident memory during the first call, beyond the data and the libraries; "
+        "growth of the peak of resident memory during the first call, beyond data and libraries; "
         "further processes (+) are not counted. m: components chosen on the first training set. "
         f"Error: mean squared error on {TEST_ROWS:,} rows held out, relative to the best number of "
         "components for that training set. Draws: mean and standard deviation of m over new "
