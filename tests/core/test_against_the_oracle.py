@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 from _helpers.oracle import exact_fit, exact_pcr
-from scipy.sparse.linalg import aslinearoperator
 
 from plsdof import pcr_path, pls_path
 from plsdof.files import file_blocks
@@ -263,10 +262,6 @@ def moments(_, X, y, weights, M, scale):
     return pls_path(collected, max_components=M, scale=scale)
 
 
-def linear_operator(_, X, y, weights, M, scale):
-    return pls_path(aslinearoperator(X), y, M, scale=scale, sample_weight=weights)
-
-
 DOORS = (
     memory_map,
     row_blocks,
@@ -275,7 +270,6 @@ DOORS = (
     several_files,
     sparse,
     moments,
-    linear_operator,
 )
 
 # Errors over their estimates

@@ -140,7 +140,15 @@ def load_model(file: str | os.PathLike[str]) -> FrozenModel:
         With the reason: this is not a model file, has an unknown version, is truncated, or was
         changed after it was written.
 
-    For an example see `save_model`.
+    Examples
+    --------
+    >>> import tempfile
+    >>> from plsdof import load_model, pls_path, save_model
+    >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(path[1], Path(folder) / "model.json")
+    ...     load_model(Path(folder) / "model.json").predict([[3.0]]).round(2)
+    array([2.75])
     """
     source = os.fspath(file)
     raw = Path(source).read_bytes()
