@@ -17,6 +17,7 @@ from plsdof import (
     PCRegressor,
     PLS2Regressor,
     PLSRegressor,
+    RecipeRegressor,
     RidgeRegressor,
     inference,
     pcr_path,
@@ -753,3 +754,34 @@ def test_scalers_of_a_pipeline_become_a_chain(tmp_path):
         fitted = make_pipeline(StandardScaler(**one), PLSRegressor(2, scale=False)).fit(FRAME, Y)
         model = kept(fitted, tmp_path)
         np.testing.assert_allclose(model.predict(FRAME), fitted.predict(FRAME), rtol=1e-10)
+
+
+def test_steps_of_a_pipeline_and_of_a_recipe_are_both_kept(tmp_path):
+    pytest.importorskip("chemotools", reason="preprocessing needs plsdof[spectra]")
+    rows = X + 10.0
+    fitted = make_pipeline(StandardScaler(), RecipeRegressor(recipes=["snv"])).fit(rows, Y)
+    model = kept(fitted, tmp_path)
+    np.testing.assert_allclose(model.predict(rows), fitted.predict(rows), rtol=1e-9)
+    # So is a chain that is given, in front of that of the recipe.
+    given = Preprocessor("center").fit(rows)
+    recipe = RecipeRegressor(recipes=["snv"]).fit(given.transform(rows), Y)
+    model = frozen_model(recipe, preprocessing=given)
+    expected = recipe.predict(given.transform(rows))
+    np.testing.assert_allclose(model.predict(rows), expected, rtol=1e-9)
+
+
+def test_names_that_do_not_fit_and_a_noise_of_zero_are_not_passed_over():
+    model = pls_path(X, Y, 3)[2]
+    with pytest.raises(InvalidInputError, match="2 names for 5"):
+        frozen_model(model, names=["a", "b"])
+    with pytest.raises(InvalidInputError, match="variance > 0"):
+        frozen_model(PLSRegressor(2, noise=4.0).fit(X, Y), noise=0.0)
+
+
+def test_a_model_without_components_is_kept(tmp_path):
+    fitted = PLSRegressor(0).fit(X, Y)
+    model = kept(fitted, tmp_path)
+    np.testing.assert_allclose(model.predict(X), Y.mean(), rtol=1e-12)
+    np.testing.assert_allclose(model.predict_interval(X), fitted.predict_interval(X), rtol=1e-9)
+    assert not model.hotelling_t2(X).values.any()
+    np.testing.assert_allclose(model.q_residuals(X).limit, q_residuals(fitted, X).limit, rtol=1e-9)

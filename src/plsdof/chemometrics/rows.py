@@ -208,7 +208,7 @@ def _left_out_distances(path: PLSPath, fold: Integers, m: int) -> tuple[Array, A
     key = fold.tobytes()
     if key not in known or len(known[key][0]) <= m:
         with quietly():  # what there is to say of a fold was said of all rows
-            known[key] = _measured(path, fold, max(m, min(len(path) - 1, _AT_ONCE)))
+            known[key] = _measured(path, fold, max(1, m, min(len(path) - 1, _AT_ONCE)))
     return known[key]
 
 

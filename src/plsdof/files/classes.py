@@ -5,14 +5,13 @@ whose softmax are probabilities.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
 from plsdof._core.inputs import Array, read_only
-from plsdof.files.frozen import FrozenModel, FrozenResponse, Member, Preparation, numbered
+from plsdof.files.frozen import FrozenModel, FrozenResponse, Member, Preparation, about
 
 CLASSES = "pls-classes"
 
@@ -29,8 +28,6 @@ def frozen_classifier(
 
     Parameters are those of `plsdof.files.frozen_model`.
     """
-    from plsdof import __version__
-
     coef, intercept = model.coef_, model.intercept_
     if len(model.classes_) == 2:  # the first class is what the second is compared with
         coef, intercept = np.vstack([0 * coef, coef]), np.append(0.0, intercept)
@@ -44,14 +41,10 @@ def frozen_classifier(
     }
     given = getattr(model, "feature_names_in_", None) if names is None else names
     return FrozenModel(
-        names=numbered(p) if given is None else tuple(map(str, given)),
-        named=given is not None,
+        **about(given, p, {**(source or {}), "classes_of": response}),
         n=float(left.weights.sum()),
         method=CLASSES,
         parameter_name="n_components",
-        source={**(source or {}), "classes_of": response},
-        package=f"plsdof {__version__}",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
         one_response=False,
         preparations=(
             Preparation(

@@ -749,9 +749,24 @@ def _not_kept(method: str, one: FrozenResponse, n: float) -> str:
     )
 
 
-def numbered(count: int, letter: str = "x") -> tuple[str, ...]:
+def _numbered(count: int, letter: str = "x") -> tuple[str, ...]:
     """Return names for what has none."""
     return tuple(f"{letter}{i}" for i in range(count))
+
+
+def about(names: Sequence[str] | None, p: int, source: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what any frozen model says about itself: names, where it comes from, who made it."""
+    from plsdof import __version__
+
+    if names is not None and len(names) != p:
+        raise InvalidInputError(f"There are {len(names)} names for {p} predictors.")
+    return {
+        "names": _numbered(p) if names is None else tuple(map(str, names)),
+        "named": names is not None,
+        "source": dict(source or {}),
+        "package": f"plsdof {__version__}",
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
 
 
 # From a fitted model to a frozen one
@@ -807,18 +822,17 @@ def frozen_model(
     >>> bool(np.allclose(model.predict(ozone.data), path.fitted[2], rtol=1e-12, atol=0))
     True
     """
-    from plsdof import __version__
-
     if isinstance(intervals, str):
         as_choice(intervals, "intervals", INTERVAL_METHODS)
     opened = _opened(model)
+    noise = opened.noise if noise is None else noise
     first = opened.models[0]
     default = intervals if isinstance(intervals, str) else ""
     parts, start = [], 0
     for one, name in zip(
         opened.models, opened.responses(len(opened.models), response), strict=True
     ):
-        kept = _of_model(one, name, default, bool(intervals), noise or opened.noise, start)
+        kept = _of_model(one, name, default, bool(intervals), noise, start)
         parts.append(kept)
         start += len(kept.members) if opened.own_preparations else 0
     made = [
@@ -826,18 +840,12 @@ def frozen_model(
         for model in (opened.models if opened.own_preparations else opened.models[:1])
         for one in members_of(model)
     ]
-    p = len(made[0].x_mean)
-    given = opened.names if names is None else names
     return FrozenModel(
-        names=numbered(p) if given is None else tuple(map(str, given)),
+        **about(opened.names if names is None else names, len(made[0].x_mean), source),
         n=float(_units(members_of(first)[0], bool(intervals))[2]),
         method=first.path.recipe.method.name.rpartition(",")[2],
         parameter_name=first.path.parameter_name,
-        source=dict(source or {}),
-        package=f"plsdof {__version__}",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
         one_response=opened.one_response,
-        named=given is not None,
         responses_named=response is not None or opened.response_names is not None,
         preparations=tuple(made),
         responses=tuple(parts),
@@ -853,10 +861,8 @@ def _preparation(
         x_mean=read_only(x_mean),
         x_scale=read_only(x_scale),
         kernel=_kernel(model),
-        # A path whose recipe prepares has a chain of its own.
-        preprocessing=preprocessing
-        or model.path.before
-        or _preprocessor(opened.before, len(x_mean)),
+        # A path whose recipe prepares has a chain of its own, which comes last.
+        preprocessing=_chain([preprocessing, *opened.before, model.path.before], len(x_mean)),
     )
 
 
@@ -1025,7 +1031,7 @@ class _Opened:
     """The models of a fitted estimator, the steps before it, and names."""
 
     models: Sequence[Any]
-    before: Any = None
+    before: Sequence[Any] = ()
     names: Sequence[str] | None = None
     response_names: tuple[str, ...] | None = None
     one_response: bool = True
@@ -1040,20 +1046,21 @@ class _Opened:
         """Return the names of the responses."""
         if self.one_response:
             return (given or (self.response_names or ("y",))[0],)
-        return self.response_names or numbered(count, "y")
+        return self.response_names or _numbered(count, "y")
 
 
-def _preprocessor(before: Any, p: int) -> Any:
-    """Return the steps of a Pipeline before its estimator as one chain, if a file can hold them."""
-    if before is None:
-        return None
+def _chain(steps: Sequence[Any], p: int) -> Any:
+    """Return steps, one after the other, as one chain, if a file can hold them."""
     from sklearn.preprocessing import StandardScaler
 
     from plsdof.chemometrics.preprocessing import Preprocessor
 
+    steps = [step for step in steps if step is not None]
+    if len(steps) < 2 and all(isinstance(step, Preprocessor) for step in steps):
+        return steps[0] if steps else None
     words: list[str] = []
     learned: list[Any] = []
-    for _, step in before.steps:
+    for step in steps:
         if isinstance(step, StandardScaler):
             mean = step.mean_ if step.with_mean else np.zeros(p)
             scale = step.scale_ if step.with_std else np.ones(p)
@@ -1074,8 +1081,8 @@ def _preprocessor(before: Any, p: int) -> Any:
 
 def _opened(model: Any) -> _Opened:
     if isinstance(model, Model):
-        before = getattr(model.prepare, "before", None)
-        return _Opened(models=[model], before=before, names=model.path.feature_names)
+        before = getattr(model.prepare, "before", ())
+        return _Opened(models=[model], before=list(before), names=model.path.feature_names)
     if isinstance(model, PLS2Model):
         path = model.path
         named = None if path.names == tuple(map(str, range(len(path.names)))) else path.names
@@ -1092,7 +1099,7 @@ def _opened(model: Any) -> _Opened:
         as_model(model)  # says why not
     return _Opened(
         models=estimator.models_,
-        before=fitted[:-1] if is_pipeline and len(fitted.steps) > 1 else None,
+        before=list(fitted)[:-1] if is_pipeline else (),
         names=getattr(fitted, "feature_names_in_", None),
         response_names=estimator.response_names_,
         one_response=estimator.one_response,

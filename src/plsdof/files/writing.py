@@ -41,12 +41,9 @@ def atomic_write(file: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ['numbers.txt']
     """
     target = Path(os.path.realpath(file))
+    is_device = target.exists() and not target.is_file() and not target.is_dir()
     try:
-        if target.exists() and not target.is_file() and not target.is_dir():
-            with target.open("wb") as stream:
-                yield stream
-            return
-        with _replacing(target) as stream:
+        with target.open("wb") if is_device else _replacing(target) as stream:
             yield stream
     except OSError as error:
         reason = error.strerror or str(error)
