@@ -538,7 +538,7 @@ def read_operator(
         kept = weights > 0
         chosen = scipy.sparse.eye_array(n_rows, format="csr")[kept]
         y, weights = y[kept], weights[kept]
-        require_enough(weights)
+        require_enough(len(weights), float(weights.sum()))
         row_scale = read_only(np.sqrt(weights))
         X = csc_array(chosen @ X) if is_sparse else aslinearoperator(chosen) @ X
     ones = np.ones(len(y))
