@@ -9,8 +9,7 @@ from importlib import import_module
 
 import lazy_loader as lazy
 
-from plsdof._core.pictures import announce_pictures
-from plsdof._core.plugins import register
+from plsdof._core.plugins import announce_pictures, register
 
 __version__ = "0.3.0"
 

@@ -50,7 +50,7 @@ def close(found, expected, y, tolerance=1e-9):
 def operators(X, y, split, scale, weights=None):
     """Return every operator that applies, by name."""
     makers = {
-        "rows": left_out._rows(X, y, weights, scale, None, split),
+        "rows": left_out.Rows(X, y, split, weights, scale=scale),
         "moments": left_out._moments(X, y, weights, scale, split),
     }
     if not scale:

@@ -130,18 +130,6 @@ _OUTSIDE_ERROR = 1e-11
 Count = Callable[[Gram, Tridiagonalization], tuple[TraceNodes, int, float]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compressed:
-    """A basis of the Krylov space, and the spectrum of the problem in it.
-
-    The ``decomposition`` belongs to one response; what needs every direction of X needs a
-    complete one.
-    """
-
-    decomposition: Decomposition
-    spectrum: Spectrum
-
-
 def krylov_steps(n_components: int) -> int:
     """Return how many steps make everything about ``n_components`` components exact.
 
@@ -156,8 +144,11 @@ def compress_gram(
     *,
     y: Array | None = None,
     count: Count | None = None,
-) -> Compressed:
-    """Compress a problem through its Gram matrix.
+) -> tuple[Decomposition, Spectrum]:
+    """Return a basis of the Krylov space, and the spectrum of the problem in it.
+
+    The decomposition belongs to one response; what needs every direction of X needs a complete
+    one.
 
     Parameters
     ----------
@@ -181,7 +172,7 @@ def compress_gram(
     if gram.side == "samples" and count is None and counted.dimension < gram.order - 1:
         # From y, which X does not reach, Lanczos keeps a node near zero, at the cost of digits.
         complete = decompose_gram(gram)
-        return Compressed(decomposition=complete, spectrum=spectrum_on_gram(gram, complete))
+        return complete, spectrum_on_gram(gram, complete)
     theta, z = krylov_nodes(gram, run, floor)
     basis = read_only((run.ritz_vectors[:, : len(theta)].T @ run.basis).T)
     decomposition = on_gram(gram, theta, basis, None, unresolved, floor)
@@ -196,7 +187,7 @@ def compress_gram(
     doubt = 2.0 * float(np.abs(z) @ spectrum.z_error)
     if y is not None and doubt > _OUTSIDE_ERROR * spectrum.outside:
         spectrum = replace(spectrum, outside=_outside(decomposition, y, z))
-    return Compressed(decomposition=decomposition, spectrum=spectrum)
+    return decomposition, spectrum
 
 
 def krylov_nodes(gram: Gram, run: Tridiagonalization, floor: float) -> tuple[Array, Array]:
@@ -216,42 +207,31 @@ def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[TraceNodes, i
     r, floor = resolved_rank(gram, eigenvalues)
     error = gram.error(max(float(eigenvalues[0]), 0.0))
     nodes = krylov_nodes(gram, run, floor)[0]
-    counted = _each_once(
-        _Values(values=eigenvalues[:r], error=np.full(r, error)),
-        _Values(values=nodes, error=np.full(len(nodes), error)),
-        run.ritz_residuals[: len(nodes)],
-    )
+    counted = _each_once(eigenvalues[:r], nodes, run.ritz_residuals[: len(nodes)], error)
     return counted, gram.max_rank - r, floor
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Values:
-    """Eigenvalues, or approximations of them, and how far they may be off."""
-
-    values: Array
-    error: Array
-
-
-def _each_once(eigenvalues: _Values, nodes: _Values, residual: Array) -> TraceNodes:
+def _each_once(eigenvalues: Array, nodes: Array, residual: Array, error: float) -> TraceNodes:
     """Count every eigenvalue once, at a node where there is one that has converged to it.
 
     A node with residual norm rho is within rho^2 / gap of an eigenvalue, gap the distance to the
-    other ones.
+    other ones. Eigenvalues and nodes may be off by ``error``.
     """
-    distance = np.abs(eigenvalues.values - nodes.values[:, None])
-    close = distance <= RESOLUTION * (eigenvalues.error + nodes.error[:, None])
+    distance = np.abs(eigenvalues - nodes[:, None])
+    close = distance <= RESOLUTION * (2.0 * error)
     gap = np.where(close, np.inf, distance).min(axis=1, initial=np.inf)
     # Roots, because squares of residuals may leave the range of float64.
-    close &= (residual <= np.sqrt(gap) * np.sqrt(nodes.error))[:, None]
+    close &= (residual <= np.sqrt(gap) * np.sqrt(error))[:, None]
     found: npt.NDArray[np.bool_] = np.asarray(close.any(axis=0))
-    at_node = np.zeros(len(nodes.values))
+    at_node = np.zeros(len(nodes))
     if found.any():
         nearest = np.where(close, distance, np.inf)[:, found].argmin(axis=0)
         at_node += np.bincount(nearest, minlength=len(at_node))
+    others = eigenvalues[~found]
     return TraceNodes(
-        eigenvalues=read_only(eigenvalues.values[~found]),
-        eigenvalue_error=read_only(eigenvalues.error[~found]),
-        weights=np.ones(int(np.count_nonzero(~found))),
+        eigenvalues=read_only(others),
+        eigenvalue_error=read_only(np.full(len(others), error)),
+        weights=np.ones(len(others)),
         dimension=float(len(found)),
         basis_weights=at_node,
     )

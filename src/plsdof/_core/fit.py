@@ -134,7 +134,7 @@ def pls_path(
     2
     """
     recipe = METHODS["pls"].recipe(
-        max_components=optional_count(max_components),
+        max_components=max_components,
         scale=scale,
         solver=as_choice(solver, "solver", SOLVERS),
     )
@@ -191,26 +191,15 @@ def pcr_path(
     >>> path.dof
     array([1., 2., 3.])
     """
-    pcr_method(order, max_components, among)
+    method = pcr_method(order, max_components, among)
     recipe = METHODS["pcr"].recipe(
-        max_components=optional_count(max_components),
+        max_components=max_components,
         order=order,
-        among=None if among is None else as_count(among, "among", minimum=1),
+        among=among,
         scale=scale,
         solver=as_choice(solver, "solver", SOLVERS),
     )
-    if (source := opened(X, y, sample_weight)) is not None:
-        method = pcr_method(order, max_components, among)
-        count = partial(_count_whole_gram, method=method)
-        return _elsewhere(PCRPath, recipe, source, count, strict)
-    given = checked(X, y, sample_weight, scale)
-    return finished(PCRPath, recipe, given, _count_pcr, strict)
-
-
-def _count_pcr(given: Observations, recipe: Recipe) -> Exact:
-    options = recipe.options
-    method = pcr_method(options["order"], options["max_components"], options["among"])
-    return _count_whole(given, recipe, method, options["max_components"])
+    return _whole_path(PCRPath, recipe, (X, y, sample_weight), method, strict)
 
 
 def ridge_path(
@@ -246,25 +235,31 @@ def ridge_path(
     recipe = METHODS["ridge"].recipe(
         alphas=alphas, scale=scale, solver=as_choice(solver, "solver", SOLVERS)
     )
-    if (source := opened(X, y, sample_weight)) is not None:
-        method = partial(ridge_filter, alphas=recipe.options["alphas"])
-        count = partial(_count_whole_gram, method=method)
-        return _elsewhere(RidgePath, recipe, source, count, strict)
-    given = checked(X, y, sample_weight, scale)
-    return finished(RidgePath, recipe, given, _count_ridge, strict)
-
-
-def _count_ridge(given: Observations, recipe: Recipe) -> Exact:
     method = partial(ridge_filter, alphas=recipe.options["alphas"])
-    return _count_whole(given, recipe, method, None)
+    return _whole_path(RidgePath, recipe, (X, y, sample_weight), method, strict)
 
 
-def _count_whole(
-    given: Observations, recipe: Recipe, method: MakeFilter, size: int | None
-) -> Exact:
-    data = standardize_observations(given, scale=recipe.options["scale"])
+def _whole_path(
+    kind: type[PathType],
+    recipe: Recipe,
+    table: tuple[Any, Any, Any],
+    method: MakeFilter,
+    strict: bool,
+) -> PathType:
+    """Return the path of a method that takes all singular vectors, for X, y and weights."""
+    if (source := opened(*table)) is not None:
+        count = partial(_count_whole_gram, method=method)
+        return _elsewhere(kind, recipe, source, count, strict)
+    given = checked(*table, recipe.options["scale"])
+    return finished(kind, recipe, given, partial(_count_whole, method=method), strict)
+
+
+def _count_whole(given: Observations, recipe: Recipe, *, method: MakeFilter) -> Exact:
+    options = recipe.options
+    data = standardize_observations(given, scale=options["scale"])
     with threads_for(data.X.shape):
-        return first_accurate(whole_routes(data, method, recipe.options["solver"]), size)
+        routes = whole_routes(data, method, options["solver"])
+        return first_accurate(routes, options.get("max_components"))
 
 
 # Data that are not one array in memory

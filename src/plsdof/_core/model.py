@@ -26,7 +26,7 @@ from plsdof._core.left_out import (
     unit_scores,
     usual_folds,
 )
-from plsdof._core.pictures import quick_look
+from plsdof._core.plugins import quick_look
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
 

@@ -43,6 +43,7 @@ from plsdof._core.standardize import (
     Observations,
     Units,
     centre_response,
+    require_enough,
     row_blocks,
     varies_safely,
     warn_constant_columns,
@@ -249,7 +250,7 @@ class Moments:
         row_scale: Array | None = None,
     ) -> Units:
         """Return how to standardise by the rules of `standardize`, with the same errors."""
-        self._require_rows()
+        require_enough(self.n_rows, self.n)
         constant = self.constant
         _require_squares(np.where(constant, 0.0, self.magnitude))
         spread = np.sqrt(self.squares / (self.n - 1.0)) if scale else np.ones(len(self.xy))
@@ -284,19 +285,6 @@ class Moments:
 
     def __repr__(self) -> str:
         return one_line(self, f"{self.n_rows} rows", n=float(self.n), p=len(self.xy))
-
-    def _require_rows(self) -> None:
-        if self.n_rows < 2:
-            raise InvalidInputError(
-                f"there are {self.n_rows} row(s) with a positive weight; at least 2 are needed. "
-                "Check that rows are observations and columns are variables."
-            )
-        if self.n <= 1:
-            raise InvalidInputError(
-                f"sample_weight sums to {self.n:.3g}; weights count as repeated rows, so the sum "
-                "plays the role of n and must exceed 1. For relative weights use "
-                "sample_weight / sample_weight.mean()."
-            )
 
 
 # The moments of rows in memory

@@ -37,7 +37,7 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import MOST, LeftOut, Leverage, Problem, folds_of
 from plsdof._core.model import Model
 from plsdof._core.opls import OPLS, rotated
-from plsdof._core.pictures import quick_look
+from plsdof._core.plugins import quick_look
 from plsdof._core.recipe import Preparation, Recipe
 from plsdof._core.routes import is_accurate
 from plsdof._core.standardize import Observations, Units

@@ -1,4 +1,4 @@
-"""Containers that are not arrays in memory: who opens them.
+"""Packages that stand after the core: who opens containers, and who draws.
 
 The core fits arrays. A package that reads other containers (sparse, on disk, on a cluster, sums of
 rows) registers itself here, and `opened` asks it; an array never gets there. The package's front
@@ -69,3 +69,19 @@ def opened(X: Any, y: Any, sample_weight: Any, *, progress: bool = False) -> Sou
     if plugin is None:
         return None
     return plugin.open_source(X, y, sample_weight, progress=progress)
+
+
+# How paths and models are drawn
+# ------------------------------
+
+_pictures: list[Callable[[], Any]] = []
+
+
+def announce_pictures(load: Callable[[], Any]) -> None:
+    """Say how the package of pictures is loaded, the first time it is needed."""
+    _pictures[:] = [load]
+
+
+def quick_look(result: object, **options: Any) -> Any:
+    """Draw a path or a model."""
+    return _pictures[0]().quick_look(result, **options)

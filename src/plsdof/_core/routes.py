@@ -6,7 +6,7 @@ from typing import NoReturn, TypeGuard
 
 import numpy as np
 
-from plsdof._core.compression import Compressed, Count, compress_gram, krylov_steps
+from plsdof._core.compression import Count, compress_gram, krylov_steps
 from plsdof._core.exact import Exact
 from plsdof._core.filters import Filter
 from plsdof._core.moments import tall_gram
@@ -19,7 +19,7 @@ from plsdof._core.spectrum import (
     dense_gram,
     spectrum_on_gram,
 )
-from plsdof._core.standardize import Observations, Standardized, Units, standardize_observations
+from plsdof._core.standardize import Observations, Standardized, standardize_observations
 from plsdof.errors import NotAvailableError
 
 MakeFilter = Callable[[Spectrum], Filter]
@@ -87,9 +87,8 @@ def krylov_routes(
     else:
         data = standardize_observations(given, scale=scale)
         gram, y = dense_gram(data), data.y
-    compressed = compress_gram(gram, components, y=y)
     whole = partial(whole_gram_route, gram, method)
-    yield _in_krylov_space(gram.units, compressed, method, whole)
+    yield Exact.assemble(gram.units, *compress_gram(gram, components, y=y), method, full=whole)
     if solver == "auto":
         data = standardize_observations(given, scale=scale) if data is None else data
         yield from whole_routes(data, method, "svd")
@@ -109,12 +108,11 @@ def gram_route(
     if count is not None:
         assert components is not None
         compressed = compress_gram(gram, components, count=count)
-        return _in_krylov_space(gram.units, compressed, method, _too_large)
+        return Exact.assemble(gram.units, *compressed, method, full=_too_large)
     if not _few(components, gram.order):
         return whole_gram_route(gram, method)
     whole = partial(whole_gram_route, gram, method)
-    compressed = compress_gram(gram, components)
-    return _in_krylov_space(gram.units, compressed, method, whole)
+    return Exact.assemble(gram.units, *compress_gram(gram, components), method, full=whole)
 
 
 def whole_gram_route(gram: Gram, method: MakeFilter) -> Exact:
@@ -138,12 +136,3 @@ def _too_large() -> NoReturn:
 def _few(components: int | None, order: int) -> TypeGuard[int]:
     """Whether components are few enough that singular vectors are needed for nothing."""
     return components is not None and 2 * krylov_steps(components) <= order
-
-
-def _in_krylov_space(
-    units: Units,
-    compressed: Compressed,
-    method: MakeFilter,
-    full: Callable[[], Exact],
-) -> Exact:
-    return Exact.assemble(units, compressed.decomposition, compressed.spectrum, method, full=full)

@@ -198,7 +198,7 @@ def observe(
     if weights is not None:
         kept = weights > 0
         X, y, weights = X[kept], y[kept], weights[kept]
-        require_enough(weights)
+        require_enough(len(weights), float(weights.sum()))
         _notice_relative(weights)
         kept = None if kept.all() else kept
     n = float(len(X)) if weights is None else float(weights.sum())
@@ -244,16 +244,16 @@ def standardize_observations(given: Observations, *, scale: bool = True) -> Stan
     )
 
 
-def require_enough(weights: Array) -> None:
-    """Refuse weights that leave too little to fit."""
-    if len(weights) < 2:
+def require_enough(n_rows: int, total: float) -> None:
+    """Refuse too few rows with a positive weight, or weights whose sum leaves too little to fit."""
+    if n_rows < 2:
         raise InvalidInputError(
-            f"sample_weight is zero for all but {len(weights)} row(s); at least 2 rows must have "
-            "a positive weight."
+            f"There are {n_rows} row(s) with a positive weight; at least 2 are needed. Check that "
+            "rows are observations and columns are variables."
         )
-    if weights.sum() <= 1:
+    if total <= 1:
         raise InvalidInputError(
-            f"sample_weight sums to {weights.sum():.3g}; weights count as repeated rows, so the "
+            f"sample_weight sums to {total:.3g}; weights count as repeated rows, so the "
             "sum plays the role of n and must exceed 1. For relative weights use "
             "sample_weight / sample_weight.mean()."
         )

@@ -232,7 +232,7 @@ def _kernel_and_units(block: Block, *, scale: bool) -> tuple[Array, list[_Column
     X, _, weights = weighed(block)
     n = float(len(X)) if weights is None else float(weights.sum())
     if weights is not None:
-        require_enough(weights)
+        require_enough(len(weights), float(weights.sum()))
     columns = centre_columns(X, weights, n, scale)
     values = columns.values
     if weights is not None:
