@@ -140,7 +140,14 @@ def load_model(file: str | os.PathLike[str]) -> FrozenModel:
         With the reason: this is not a model file, has an unknown version, is truncated, or was
         changed after it was written.
 
-    For an example see `save_model`.
+    Examples
+    --------
+    >>> import tempfile
+    >>> from plsdof import PLSRegressor, load_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     PLSRegressor(1).fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0]).save(f"{folder}/model.json")
+    ...     load_model(f"{folder}/model.json")
+    FrozenModel(pls, n_components=1, response='y', p=1)
     """
     source = os.fspath(file)
     raw = Path(source).read_bytes()
