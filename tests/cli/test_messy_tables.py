@@ -632,6 +632,7 @@ def test_a_response_by_number_or_letter_is_told_its_name(tmp_path):
 def test_commas_between_thousands_do_not_make_a_table_of_tabs_one_of_commas(tmp_path):
     cells = [row[1:] for row in rows(lambda value: f"{1e4 * value:,.2f}")]
     found = run_json("fit", write(tmp_path, "# one\n# two\n" + text(cells, "\t")), "-r", "fat")
+    assert any("thousands" in note and "'fat'" in note for note in found["notes"])
     np.testing.assert_allclose([one["dof"] for one in found["path"]][:4], EXPECTED[:4], rtol=1e-3)
 
 

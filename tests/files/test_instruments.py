@@ -2,6 +2,7 @@
 
 import io
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -356,3 +357,22 @@ def test_files_that_do_not_say_their_unit_are_named(tmp_path):
     put(tmp_path, "c.spc", spc_bytes([SPECTRUM], AXIS, unit=1))
     with pytest.raises(InvalidInputError, match=r"c\.spc"):
         read_table(tmp_path)
+
+
+@pytest.mark.parametrize("kinds", [["a"], ["sm", "a"]])
+def test_what_else_an_opus_file_holds_is_told(tmp_path, monkeypatch, kinds):
+    labels = {"a": "Absorbance", "sm": "Sample Spectrum"}
+    data = {
+        kind: SimpleNamespace(
+            x=AXIS, y=SPECTRUM, label=labels[kind], params=SimpleNamespace(dxu="WN")
+        )
+        for kind in kinds
+    }
+    opened = SimpleNamespace(all_data_keys=kinds, params={}, **data)
+    library = SimpleNamespace(read_opus=lambda _: opened)
+    monkeypatch.setitem(sys.modules, "brukeropus", library)
+    file = put(tmp_path, "oats.0", opus_bytes(SPECTRUM, 4000, 3890))
+    notes = read_table(file).notes
+    assert [("absorbance" in note, "sample spectrum" in note) for note in notes] == [
+        (True, True)
+    ] * (len(kinds) - 1)

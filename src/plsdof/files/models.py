@@ -143,12 +143,11 @@ def load_model(file: str | os.PathLike[str]) -> FrozenModel:
     Examples
     --------
     >>> import tempfile
-    >>> from plsdof import load_model, pls_path, save_model
-    >>> path = pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])
+    >>> from plsdof import PLSRegressor, load_model
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(path[1], Path(folder) / "model.json")
-    ...     load_model(Path(folder) / "model.json").predict([[3.0]]).round(2)
-    array([2.75])
+    ...     PLSRegressor(1).fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0]).save(f"{folder}/model.json")
+    ...     load_model(f"{folder}/model.json")
+    FrozenModel(pls, n_components=1, response='y', p=1)
     """
     source = os.fspath(file)
     raw = Path(source).read_bytes()
