@@ -282,7 +282,7 @@ def _kernel_part(
 
 def _fold_rotations(run: Run, f: int) -> Array:
     """Return what turns centred rows into orthonormal scores of a fold. Shape (p, m)."""
-    alive = run.loadings[:, f] != 0.0  # a fold without further components stands still
+    alive = run.loadings[:, f] != 0.0  # an exhausted fold repeats its last value
     m = len(alive) if alive.all() else int(np.argmin(alive))
     directions = run.directions[:m, f]
     directions = directions if run.lift is None or not m else run.lift(directions)
