@@ -539,7 +539,7 @@ class Path:
         )
 
     def average(self, *, groups: Any = None, cv: Any = None, loss: Loss = "squared") -> Model:
-        """Average the models, with the weights that rows left out like best.
+        """Average the models, with weights minimising the cross-validated error.
 
         The best point of the objective whose best single model `select` takes: non-negative
         weights that sum to one, with the smallest squared error of rows left out and a small price

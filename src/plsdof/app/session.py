@@ -235,7 +235,7 @@ def _counted(rows: Sequence[str]) -> str:
 def _open(state: State, event: Event) -> tuple[Options, str]:
     trial = state.trials.get(str(event.get("trial")))
     if trial is None:
-        raise InvalidInputError("there is no such trial.")
+        raise InvalidInputError("this trial does not exist.")
     return dict(trial["options"]), f"Back to trial {list(state.trials).index(event['trial']) + 1}"
 
 
@@ -263,7 +263,7 @@ def _fitted(state: State, event: Event) -> State:
 def _about_trial(state: State, event: Event) -> State:
     key = str(event.get("trial"))
     if key not in state.trials:
-        raise InvalidInputError("there is no such trial.")
+        raise InvalidInputError("this trial does not exist.")
     trials = {name: dict(trial) for name, trial in state.trials.items()}
     if event["do"] == "note":
         trials[key]["note"] = _text(event.get("text", ""), "a note")

@@ -245,7 +245,7 @@ def accepted(criterion: str, merit: Mapping[str, FiguresOfMerit]) -> Acceptance:
     rows = _ERRORS.get(name) or list(merit)[-1]
     if rows not in merit:
         raise InvalidInputError(
-            f"{criterion[:40]!r}: there are no rows of a {rows} to judge it by."
+            f"{criterion[:40]!r}: it needs rows of a {rows}, and none were given."
         )
     value = float(getattr(merit[rows], _FIGURES.get(name, "rmse")))
     value = abs(value) if name == "bias" else value

@@ -592,8 +592,8 @@ def left_out_words(model: Model) -> str:
         else f"the {model.label} held fixed"
     )
     return (
-        f"Exchangeable {units}; errors of rows left out, {choice}; covers one new observation on "
-        "average over rows."
+        f"New {units} come from where the training {units} came from; errors of rows left out, "
+        f"{choice}; covers one new observation on average over rows (measured, not proved)."
     )
 
 

@@ -80,7 +80,7 @@ def read_sparse(
     if weights is not None:
         kept = weights > 0
         matrix, y, weights = csc_array(matrix.tocsr()[kept]), y[kept], weights[kept]
-        require_enough(weights)
+        require_enough(len(weights), float(weights.sum()))
         row_scale = read_only(np.sqrt(weights))
     each = np.ones(len(y)) if weights is None else weights
     n, root = float(each.sum()), np.sqrt(each)
