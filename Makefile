@@ -60,11 +60,11 @@ accuracy: $(VENV)/.test
 
 # Measures the tables of docs/coverage.md; about half an hour, goes on where it stopped.
 coverage: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/coverage.py --page docs/coverage.md
 
-# Measures the tables of docs/choice.md; about twenty minutes, goes on where it stopped.
+# Measures the tables of docs/choice.md; about an hour, goes on where it stopped.
 choice: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/choice.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/choice.py --page docs/choice.md
 
 clean:
 	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,6 +1,6 @@
 """How well rules choose: error on new rows, relative to 10-fold cross-validation's choice.
 
-Run with ``python benchmarks/choice.py [--repeats 20] [--random 600] [--families TEXT ...]``. For
+Run with ``python benchmarks/choice.py [--repeats 10] [--random 300] [--families TEXT ...]``. For
 every design and repeat each rule is given the same training rows, and the mean squared error of
 its answer on new rows (against true means if they are simulated) is divided by that of 10-fold
 cross-validation's choice; means over repeats and designs are geometric. Results are kept in
@@ -277,7 +277,7 @@ def tables(known: dict[str, Any]) -> dict[str, list[str]]:
         others = {name: one for name, one in designs.items() if UNSCALED not in one}
         pls = {name: one for name, one in others.items() if POOL in one}
         for part, bases in (
-            ({f"all {len(designs)} {title}": designs}, (BASE,)),
+            ({f"all {title} ({len(designs)})": designs}, (BASE,)),
             ({f"spectra among the {title} ({len(spectra)})": spectra}, (UNSCALED, GRID, BASE)),
             ({f"tables among the {title} ({len(pls)})": pls}, (BASE,)),
         ):
@@ -301,22 +301,22 @@ def tables(known: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def into_page(page: File, found: dict[str, list[str]]) -> None:
-    """Put tables between ``<!-- choice: start of the title -->`` and ``<!-- end -->``."""
-    first, *parts = page.read_text(encoding="utf-8").split("<!-- choice: ")
+    """Put tables between ``<!-- table: start of the title -->`` and ``<!-- end -->``."""
+    first, *parts = page.read_text(encoding="utf-8").split("<!-- table: ")
     text = first
     for part in parts:
         start, _, rest = part.partition(" -->")
         table = next(lines for title, lines in found.items() if title.startswith(start))
         _, end, after = rest.partition("<!-- end -->")
-        text += f"<!-- choice: {start} -->\n" + "\n".join(table) + f"\n{end}{after}"
+        text += f"<!-- table: {start} -->\n" + "\n".join(table) + f"\n{end}{after}"
     page.write_text(text, encoding="utf-8")
 
 
 def main() -> None:
     """Run, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--random", type=int, default=600, help="number of random designs")
+    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--random", type=int, default=300, help="number of random designs")
     parser.add_argument("--families", nargs="*", default=[], help="only designs with these words")
     parser.add_argument("--out", type=File, default=RESULTS)
     parser.add_argument("--page", type=File, help="write the tables into this page")

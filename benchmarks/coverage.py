@@ -1,7 +1,8 @@
 """How often intervals hold what they say, and how good the noise level is; nominal 95 %.
 
 Run with ``python benchmarks/coverage.py [--repeats 200] [--only TEXT]``. Results are kept in
-``results/coverage.json``: a run that was stopped goes on from there. Measured are
+``results/coverage.json``: a run that was stopped goes on from there; ``--page docs/coverage.md``
+writes the tables into that page. Measured are
 
 observations    new responses at new rows, by the intervals of rows left out of the single choice
                 and of the average: simulated designs with 8 to 400 rows, random splits of real
@@ -27,6 +28,7 @@ from pathlib import Path as File
 from typing import Any
 
 import numpy as np
+from choice import into_page
 from choice_designs import (
     DESIGNS,
     autoregressive,
@@ -49,6 +51,7 @@ MOST = 30
 ROWS = (8, 10, 12, 15, 20, 30, 50, 100, 200, 400)
 WANTED = (0.93, 0.97)
 POOL = "recipes"
+OTHERS = ("normal", "mean", "truth", "T2", "Q")
 MODELS = {"single": "single choice", "average": "average", POOL: "average over recipes"}
 
 
@@ -338,26 +341,22 @@ def noise(known: dict[str, Any]) -> list[str]:
     return lines
 
 
-def tables(known: dict[str, Any]) -> list[str]:
-    """Return everything, in Markdown; "!" is outside of 93-97 %."""
+def tables(known: dict[str, Any]) -> dict[str, list[str]]:
+    """Return everything: title -> lines of Markdown; "!" is outside of 93-97 %."""
     both = {name: title for name, title in MODELS.items() if name != POOL}
     ignored = {f"{one}, groups ignored": f"{title}, groups ignored" for one, title in both.items()}
-    return [
-        *("## Summary, %", "", *of_bars(known), ""),
-        *("## New observations: single choice / average / over recipes, %", ""),
-        *(*by_rows(known), ""),
-        *("## The farthest tenth of them, %", "", *by_rows(known, "far"), ""),
-        *("## Mean width, % of intervals of one width", "", *by_rows(known, "width"), ""),
-        *("## Real data", "", *table(known, "real", MODELS), ""),
-        *("## New groups", "", *table(known, "groups", both | ignored), ""),
-        *("## Noise level over the true one", "", *noise(known), ""),
-        *("## Heteroscedastic noise, by its size", ""),
-        *(*table(known, "thirds", {"least": "least", "medium": "medium", "most": "most"}), ""),
-        *("## Coefficients", ""),
-        *(*table(known, "coefficients", {name: name for name in COEFFICIENTS}), ""),
-        *("## Others", ""),
-        *table(known, "others", {name: name for name in ("normal", "mean", "truth", "T2", "Q")}),
-    ]
+    return {
+        "summary": of_bars(known),
+        "new observations": by_rows(known),
+        "farthest tenth": by_rows(known, "far"),
+        "widths": by_rows(known, "width"),
+        "real data": table(known, "real", MODELS),
+        "new groups": table(known, "groups", both | ignored),
+        "noise level": noise(known),
+        "thirds": table(known, "thirds", {name: name for name in ("least", "medium", "most")}),
+        "coefficients": table(known, "coefficients", {name: name for name in COEFFICIENTS}),
+        "others": table(known, "others", {name: name for name in OTHERS}),
+    }
 
 
 def main() -> None:
@@ -366,11 +365,16 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=200)
     parser.add_argument("--only", default="", help="measure what has this in its name")
     parser.add_argument("--out", type=File, default=RESULTS)
+    parser.add_argument("--page", type=File, help="write the tables into this page")
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         known = run(options.repeats, options.only, options.out)
-    print("\n".join(["", *tables(known)]))
+    found = tables(known)
+    for title, lines in found.items():
+        print("\n".join(["", f"## {title}, %", "", *lines]))
+    if options.page:
+        into_page(options.page, found)
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ class Mixture(Model):
     @property
     def spent(self) -> float:
         """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
-        each = [replace(one, selection=self.selection).spent for one in self.members]
+        each = [one.spent for one in self.members]
         return float(self.shares @ each + np.cumsum(np.sort(self.shares))[:-1].sum())
 
     def noise_variance(self, kind: Noise = None) -> float:
