@@ -119,6 +119,8 @@ class Selection:
         The rows left out behind the choice, if it is theirs.
     pool : tuple of LeftOut
         Those of all recipes, where several were compared.
+    recipes : tuple of str
+        What these recipes are called.
     weights : mapping of str to array, or None
         Of an average over recipes: the weights of the models of each.
     loss : {"squared", "huber"}
@@ -143,6 +145,7 @@ class Selection:
     summary: str
     left_out: LeftOut | None = None
     pool: tuple[LeftOut, ...] = ()
+    recipes: tuple[str, ...] = ()
     weights: Mapping[str, Array] | None = None
     loss: str = "squared"
     _remarks: tuple[Remark, ...] | Callable[[], tuple[Remark, ...]] = ()
@@ -180,9 +183,12 @@ class Selection:
     def _repr_html_(self) -> str:
         """Return the choice in words, and the scores behind it as a table."""
         known = "n_components" if self.parameter_name == "n_components" else "model"
+        columns = {known: np.arange(len(self.scores)), f"score ({self.criterion})": self.scores}
+        if self.left_out is not None and len(self.left_out.rmse) == len(self.scores):
+            columns["RMSE"] = self.left_out.rmse
         return as_html(
             repr(self),
-            {known: np.arange(len(self.scores)), self.criterion: self.scores},
+            columns,
             notes=[self.message],
             chosen=self.index,
         )

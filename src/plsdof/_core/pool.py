@@ -89,9 +89,8 @@ class Mixture(Model):
     @property
     def fitted(self) -> Array:
         """Fitted values of the training rows with positive weight. Shape (n_rows,)."""
-        return read_only(
-            self._mixed([one.predict(self.path.require_rows().X) for one in self.members])
-        )
+        rows = [one.predict(one.path.require_rows().X) for one in self.members]
+        return read_only(self._mixed(rows))
 
     @property
     def rss(self) -> float:
@@ -199,13 +198,15 @@ def pooled(
     if not average:
         longer = partial(labels.is_longer, [len(left.rss) for left in pool])
         selection = choice.select_left_out(pool, loss, label=labels, longer=longer)
-        selection = replace(selection, pool=pool, recipe_name=names[selection.recipe])
+        name = names[selection.recipe]
+        selection = replace(selection, pool=pool, recipes=names, recipe_name=name)
         path = found[selection.recipe]
         return Model(path=path, index=selection.index, selection=selection)
     weights, selection = choice.average_left_out(pool, loss, label=labels)
     selection = replace(
         selection,
         pool=pool,
+        recipes=names,
         recipe_name=names[selection.recipe],
         weights=dict(zip(names, weights, strict=True)),
     )
