@@ -15,7 +15,7 @@ from plsdof._core.threads import cached_property
 from plsdof.analysis import Analysis
 from plsdof.analysis.analysis import About, has_scores, leading, predicted
 from plsdof.analysis.data import Numbers, Rows, TestSet
-from plsdof.analysis.remarks import JACKKNIFE, SEVERE, p_value, recipe_errors, said
+from plsdof.analysis.remarks import JACKKNIFE, SEVERE, recipe_errors, said
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     explained_variance,
@@ -450,7 +450,7 @@ def _strongest(view: View, place: int) -> list[dict[str, Any]]:
         if inference is not None:
             row["lower"] = rounded_one(inference.lower[j])
             row["upper"] = rounded_one(inference.upper[j])
-            row["p"] = p_value(float(inference.p_value[j]))
+            row["p"] = rounded_one(inference.p_value[j], 2)
             row |= {} if about.jackknife is None else {"jackknife": rounded_one(about.jackknife[j])}
         found.append(row)
     return found
