@@ -7,11 +7,16 @@ import numpy as np
 import pytest
 import scipy.sparse
 from _helpers.problems import make_problem
+from sklearn.base import clone
 
 from plsdof import (
     KernelPLSRegressor,
+    PCRegressor,
+    PenalizedPLSRegressor,
     PLS2Regressor,
+    PLSClassifier,
     PLSRegressor,
+    RecipeRegressor,
     RidgeRegressor,
     cross_validate,
     kernel_pls_path,
@@ -25,6 +30,7 @@ from plsdof.errors import RelativeWeightsWarning
 from plsdof.large import Moments
 
 X, Y = make_problem(40, 5, seed=1, decay=1)
+NOISE = np.random.default_rng(3).normal(size=(40, 6))[:, 5]
 KINDS = {
     "pls": lambda: pls_path(X, Y),
     "counted": lambda: _counted(pls_path(X, Y, 3)),
@@ -54,6 +60,19 @@ KINDS = {
     "ridge estimator": lambda: RidgeRegressor().fit(X, Y),
     "kernel estimator": lambda: KernelPLSRegressor(2).fit(X, Y),
     "pls2 estimator": lambda: PLS2Regressor().fit(X[:, :3], X[:, 3:]),
+    "recipes": lambda: RecipeRegressor().fit(X, Y),
+    "average over recipes": lambda: RecipeRegressor("average").fit(X, Y),
+    "classifier": lambda: PLSClassifier().fit(X, np.median(Y) < Y),
+    # Nothing predicts a response that is noise.
+    "empty": lambda: PLSRegressor(0).fit(X, Y),
+    "empty by choice": lambda: PLSRegressor().fit(X, NOISE),
+    "empty, two responses": lambda: PLSRegressor(0).fit(X, np.column_stack([NOISE, Y])),
+    "empty pcr": lambda: PCRegressor(0).fit(X, Y),
+    "empty kernel": lambda: KernelPLSRegressor(0).fit(X, Y),
+    "empty penalised": lambda: PenalizedPLSRegressor(0).fit(X, Y),
+    "empty pls2": lambda: PLS2Regressor(0).fit(X[:, :3], X[:, 3:]),
+    "empty recipes": lambda: RecipeRegressor(0).fit(X, Y),
+    "empty model": lambda: pls_path(X, Y)[0],
 }
 
 
@@ -87,3 +106,28 @@ def test_relative_weights_are_noticed_and_counts_are_not():
         pls_path(X, Y, sample_weight=40 * weights / 4)
     pls_path(X, Y, sample_weight=weights / weights.mean())
     pls_path(X, Y, sample_weight=np.full(40, 3.0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_estimator_can_be_cloned_after_a_fit(kind):
+    made = KINDS[kind]()
+    if hasattr(made, "get_params"):
+        assert clone(made).get_params().keys() == made.get_params().keys()
+
+
+def test_the_scores_of_an_empty_model_have_no_columns():
+    empty = PLSRegressor(0).fit(X, Y)
+    assert empty.y_scores_.shape == empty.x_scores_.shape == (40, 0)
+
+
+@pytest.mark.parametrize(
+    "kind", ["pls", "pcr", "ridge", "model", "average", "estimator", "ridge estimator"]
+)
+def test_showing_computes_nothing(kind):
+    made = KINDS[kind]()
+    path = getattr(made, "path_", getattr(made, "path", made))
+    before = set(vars(path)), set(vars(made)), path.is_counted
+    assert dir(made)
+    assert repr(made)
+    assert made._repr_html_()
+    assert (set(vars(path)), set(vars(made)), path.is_counted) == before

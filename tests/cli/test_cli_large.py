@@ -46,9 +46,9 @@ def write_csvs(folder, frame, cuts, **options):
 def numbers(content):
     """All numbers of a result by their place, but for the estimates of rounding errors."""
     if isinstance(content, dict):
-        # The kurtosis of residuals and the limits of rows need every row's fit, which a table
-        # read piece by piece does not keep; the bias of a fit is rounding.
-        left_out = ("dof_error", "streamed", "limits", "unusual")
+        # The kurtosis of residuals, the jackknife and the limits of rows need every row's fit,
+        # which a table read piece by piece does not keep; the bias of a fit is rounding.
+        left_out = ("dof_error", "streamed", "limits", "unusual", "jackknife_std_error")
         if "bias" in content and abs(content["bias"]) < 1e-10:
             left_out = (*left_out, "bias")
         pairs = [pair for pair in content.items() if pair[0] not in left_out]

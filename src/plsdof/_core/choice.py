@@ -121,6 +121,8 @@ class Selection:
         The rows left out behind the choice, if it is theirs.
     pool : tuple of LeftOut
         Those of all recipes, where several were compared.
+    recipes : tuple of str
+        What these recipes are called.
     weights : mapping of str to array, or None
         Of an average over recipes: the weights of the models of each.
     loss : {"squared", "huber"}
@@ -145,6 +147,7 @@ class Selection:
     summary: str
     left_out: LeftOut | None = None
     pool: tuple[LeftOut, ...] = ()
+    recipes: tuple[str, ...] = ()
     weights: Mapping[str, Array] | None = None
     loss: str = "squared"
     _remarks: tuple[Remark, ...] | Callable[[], tuple[Remark, ...]] = ()
@@ -182,9 +185,12 @@ class Selection:
     def _repr_html_(self) -> str:
         """Return the choice in words, and the scores behind it as a table."""
         known = "n_components" if self.parameter_name == "n_components" else "model"
+        columns = {known: np.arange(len(self.scores)), f"score ({self.criterion})": self.scores}
+        if self.left_out is not None and len(self.left_out.rmse) == len(self.scores):
+            columns["RMSE"] = self.left_out.rmse
         return as_html(
             repr(self),
-            {known: np.arange(len(self.scores)), self.criterion: self.scores},
+            columns,
             notes=[self.message],
             chosen=self.index,
         )
@@ -621,6 +627,7 @@ def select_left_out(
         scores=read_only(found.by_recipe((found.losses + found.price) / left.n)[recipe]),
         criterion=LEFT_OUT,
         recipe_name=names[recipe] if names else "",
+        recipes=tuple(names),
         pool=tuple(pool) if names else (),
         rule="best-model",
         summary=f"{label(recipe, index)} (error of rows left out {left.rmse[index]:.4g}): "
@@ -652,6 +659,7 @@ def average_left_out(
         scores=read_only(found.by_recipe((found.losses + found.price) / left.n)[recipe]),
         criterion=LEFT_OUT,
         recipe_name=names[recipe] if names else "",
+        recipes=tuple(names),
         pool=tuple(pool) if names else (),
         weights=dict(zip(names, weights, strict=True)) if names else None,
         rule="average",

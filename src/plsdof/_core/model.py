@@ -14,7 +14,7 @@ import numpy as np
 from plsdof._core import choice
 from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import Noise, as_variance
-from plsdof._core.display import as_html, one_line, plural
+from plsdof._core.display import NOT_YET, as_html, one_line, plural
 from plsdof._core.exact import Exact
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.left_out import (
@@ -349,6 +349,9 @@ class Model:
             return np.sqrt(self.noise_variance(noise) * squares) / self.exact.units.x_scale
 
     def _repr_html_(self) -> str:
+        """Return the largest coefficients, if they are known: showing computes nothing."""
+        if "_linear" not in vars(self) and self.path.given is not None:
+            return as_html(repr(self), {}, notes=[NOT_YET])
         names = self.path.feature_names or [str(i) for i in range(len(self.coef))]
         largest = np.argsort(-np.abs(self.coef), kind="stable")
         columns: dict[str, Any] = {"predictor": [names[i] for i in largest]}
@@ -360,7 +363,8 @@ class Model:
         return quick_look(self, **options)
 
     def __repr__(self) -> str:
-        return one_line(self, self.label, p=len(self.coef))
+        given = self.path.given
+        return one_line(self, self.label, p=len(self.coef) if given is None else given.X.shape[1])
 
 
 # What has a model: a model itself, a fitted estimator, a Pipeline that ends in one

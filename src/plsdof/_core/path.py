@@ -22,7 +22,14 @@ from plsdof._core.criteria import (
     as_variance,
     usual_noise,
 )
-from plsdof._core.display import as_html, data_frame, one_line, parameter_column, plural
+from plsdof._core.display import (
+    NOT_YET,
+    as_html,
+    data_frame,
+    one_line,
+    parameter_column,
+    plural,
+)
 from plsdof._core.exact import Exact, checked_rows, row_norms
 from plsdof._core.filters import PLSFilter
 from plsdof._core.inputs import (
@@ -685,7 +692,9 @@ class Path:
         return quick_look(self, **options)
 
     def _repr_html_(self) -> str:
-        """Return a table of the models."""
+        """Return a table of the models, if they were counted: showing computes nothing."""
+        if not self.is_counted and self.given is not None:
+            return as_html(repr(self), {}, notes=[NOT_YET])
         order, name = self.simplest_first(), self.parameter_name
         columns = {
             name: parameter_column(self.parameters, name),

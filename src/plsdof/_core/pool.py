@@ -88,9 +88,8 @@ class Mixture(Model):
     @property
     def fitted(self) -> Array:
         """Fitted values of the training rows with positive weight. Shape (n_rows,)."""
-        return read_only(
-            self._mixed([one.predict(self.path.require_rows().X) for one in self.members])
-        )
+        rows = [one.predict(one.path.require_rows().X) for one in self.members]
+        return read_only(self._mixed(rows))
 
     @property
     def rss(self) -> float:

@@ -29,6 +29,7 @@ from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_on
 from plsdof._core.left_out import MOST, LeftOut
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import Path, PLSPath
+from plsdof._core.pool import Mixture
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.analysis import remarks as words
@@ -43,8 +44,8 @@ from plsdof.analysis.data import (
 )
 from plsdof.analysis.recipes import (
     better_recipe,
-    chosen_recipe,
     is_scaled,
+    pool_of_recipes,
     steps_of,
 )
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
@@ -57,11 +58,14 @@ from plsdof.inference.intervals import (
     Interval,
     coefficient_inference,
     noise_interval,
+    prediction_interval,
 )
 from plsdof.inference.resampling import PermutationTest, permutation_test
 
 # Rows and columns from which on intervals of coefficients take longer than the fit.
 _LARGE = 1000
+# Standard errors are far apart beyond this factor. Numbers that fits without one row each may hold.
+_FAR_APART, _MOST_FITTED = 1.5, 5_000_000
 # Largest model that a search of columns looks at, and how often it is done again to count its cost.
 _SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
 
@@ -189,10 +193,12 @@ class Request:
         if self.preprocess == AUTO:
             given = {
                 "method": self.method != "pls",
-                "criterion": self.criterion not in (None, LEFT_OUT),
+                "criterion": self.criterion not in (None, LEFT_OUT, AVERAGE),
                 "components": self.components is not None,
                 "scale": self.scale is not None,
                 "select": self.select is not None,
+                # Recipes have no derivative in common.
+                "intervals": self.intervals == "normal" and self.criterion == AVERAGE,
             }
             for name in [name for name, is_given in given.items() if is_given]:
                 yield f"preprocess 'auto' chooses by rows left out; leave out {name}."
@@ -287,8 +293,11 @@ class About:
         By the rows they are of: "calibration", "cross-validation", "test".
     inference : CoefficientInference or None
         None where the data leave no noise level, or where it would take long.
+    jackknife : (p,) array or None
+        Standard errors of the coefficients where rows are a sample, if some of them are far from
+        those of `inference`, which take X as fixed.
     no_inference : Remark or None
-        Why it is None.
+        Why there is no inference.
     sigma : Interval or None
         Interval of the noise variance, None where it is not defined.
     unusual : OutlierTable or None
@@ -302,6 +311,7 @@ class About:
     sigma: Interval | None
     unusual: OutlierTable | None
     test: TestSet | None
+    jackknife: Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -310,7 +320,7 @@ class Analysis(About):
 
     Attributes
     ----------
-    merit, inference, no_inference, sigma, unusual, test
+    merit, inference, jackknife, no_inference, sigma, unusual, test
         Of the model chosen, see `About`.
     request : Request
     data : TableProblem
@@ -375,6 +385,14 @@ class Analysis(About):
             return self.model
         return asked_for(self.path, index, self.left_out)
 
+    @cached_property
+    def leading(self) -> Model:
+        """The model with coefficients, scores and distances: of an average over recipes a part.
+
+        That is the average of the models of the recipe with most weight.
+        """
+        return leading(self.model)
+
     def about(self, model: Model) -> About:
         """Return what there is to say about any model of the path, computed if it is not known.
 
@@ -389,7 +407,10 @@ class Analysis(About):
             request = replace(request, covariance="homoscedastic")
         if left is not None and model.index >= len(left.rss):
             left = None
-        return _about(self.data, request, model, left, self.test, quick=True)
+        test = self.test
+        if test is not None:
+            test = replace(test, predicted=predicted(model, test.rows, test.X), interval=None)
+        return _about(self.data, request, model, left, test, quick=True)
 
     @property
     def rmsecv(self) -> Array:
@@ -470,6 +491,11 @@ class Analysis(About):
         return f"{self.reason} {words.cost_in_words(self.model, self.selection)}"
 
     @property
+    def tested(self) -> str:
+        """How well the rows of a test are predicted, in words; empty without a test."""
+        return "" if self.test is None else words.test_in_words(self.test)
+
+    @property
     def errors(self) -> str:
         """The errors of rows left out in words; empty if none were."""
         return "" if self.left_out is None else words.errors_in_words(self.model, self.average)
@@ -493,6 +519,7 @@ class Analysis(About):
             "method": METHODS[self.request.method].label,
             "scaling": words.scaling_in_words(self.scale),
             "preprocessing": self.request.preprocess,
+            **words.mixed_in_words(self.model),
             "rows left out to validate": words.scheme_in_words(self.left_out, self.request.seed),
             "groups": grouped,
             "rows excluded": (", ".join(data.excluded) or "none") + dropped,
@@ -505,6 +532,23 @@ class Analysis(About):
     def remark(self, kind: str) -> Remark | None:
         """Return the remark of a kind, None if there is none."""
         return next((one for one in self.remarks if one.kind == kind), None)
+
+
+def leading(model: Model) -> Model:
+    """Return the part of an average over recipes that has most weight; otherwise the model."""
+    if not isinstance(model, Mixture):
+        return model
+    return replace(model.members[int(np.argmax(model.shares))], path=model.path)
+
+
+def predicted(model: Model, rows: Rows, X: Array) -> Array:
+    """Predict rows; X are their predictors after the preprocessing of the path.
+
+    An average over recipes takes the rows as they were read.
+    """
+    if isinstance(model, Mixture):
+        return read_only(model.predict(np.asarray(rows.X, dtype=np.float64)))
+    return read_only(model.intercept + X @ model.coef)
 
 
 def noise_kind(left: LeftOut | None) -> NoiseKind:
@@ -591,21 +635,18 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
             data = data.only(search.found.support)
         pool = _pool(data, request)
         if request.preprocess == AUTO:
-            data, request = _settled(data, request, pool)
+            assert pool is not None
+            return _followed(data, request, pool)
         path = fitted(data, request)
         left = left_out(data, request, path)
         selection, model = chosen(path, left, request)
-        if pool is not None and data.recipe:
-            assert pool.selection is not None
-            selection, left = pool.selection, pool.left_out
-            model = Model(path=path, index=pool.index, selection=selection)
         found = _described(data, request, model, selection, left, search)
-        better = None if pool is None or data.recipe else better_recipe(model, pool)
+        better = None if pool is None else better_recipe(model, pool)
         return found if better is None else replace(found, remarks=(*found.remarks, better))
 
 
 def _pool(data: TableProblem, request: Request) -> Model | None:
-    """Return the best model of all recipes: where they are asked for, or spectra have none."""
+    """Return the best model, or average, of all recipes: as asked for, or if spectra have none."""
     usual = request.preprocess == "none" and request.scale is None and request.select is None
     usual &= data.wavelengths is not None and request.method == "pls"
     usual &= request.wants(LEFT_OUT) and request.components is None
@@ -615,19 +656,20 @@ def _pool(data: TableProblem, request: Request) -> Model | None:
         )
     if data.is_streamed or not (request.preprocess == AUTO or usual):
         return None
-    return chosen_recipe(data, _folds(data, request), request.max_components)
+    folds, average = _folds(data, request), request.wants(AVERAGE)
+    return pool_of_recipes(data, folds, request.max_components, average=average)
 
 
-def _settled(
-    data: TableProblem, request: Request, pool: Model | None
-) -> tuple[TableProblem, Request]:
-    """Return the data after the chosen recipe, and the request that asks for it."""
-    assert pool is not None
-    assert pool.selection is not None
-    recipe = pool.selection.recipe_name
+def _followed(data: TableProblem, request: Request, pool: Model) -> Analysis:
+    """Describe the choice of a pool with the path of its recipe, that with most weight."""
+    selection = pool.selection
+    assert selection is not None
+    recipe = selection.recipe_name
     steps = steps_of(recipe)
-    settled = replace(request, preprocess=steps, scale=is_scaled(recipe))
-    return replace(data.after(steps), recipe=recipe), settled
+    request = replace(request, preprocess=steps, scale=is_scaled(recipe))
+    data = replace(data.after(steps), recipe=recipe)
+    model = replace(pool, path=fitted(data, request))
+    return _described(data, request, model, selection, pool.left_out, None)
 
 
 def _folds(data: TableProblem, request: Request) -> Any:
@@ -679,8 +721,13 @@ def analysis_of(
         given.X, given.y, response=response, labels=labels, groups=groups, source=source
     )
     data = replace(data, names=path.feature_names or data.names)
-    chosen = found.selection
-    request = Request(level=level, scale=bool(path.recipe.options.get("scale", True)))
+    steps = "none"
+    if path.before is not None:
+        steps, X = str(getattr(path.before, "steps", "given")), path.new_rows(given.X)
+        chain: Any = path.before
+        data = replace(data, X=X, preprocessing=chain)
+    chosen, scale = found.selection, bool(path.recipe.options.get("scale", True))
+    request = replace(Request(level=level, scale=scale), preprocess=steps)
     with quietly():
         # All models, where nobody left rows out to choose one
         left = path.left_out() if found.left_out_or_none is None else found.left_out
@@ -767,7 +814,9 @@ def _described(
     average = None
     if left is not None:
         average = model if model.is_average else path.average_of(left, "squared")
-    about = _about(data, request, model, left, _tested(data, model), search)
+    about = _about(data, request, model, left, _tested(data, model, request), search)
+    if about.inference is not None:
+        about = replace(about, jackknife=_jackknife(data, leading(model), about.inference))
     permutation = None
     if request.permutations is not None:
         permutation = permutation_test(path, n_permutations=request.permutations)
@@ -781,6 +830,9 @@ def _described(
         *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
         *words.preprocessing_remarks(data, left_out=left is not None),
         *words.group_remarks(data, selection),
+        *words.test_remarks(about.merit, about.test, request.level),
+        *words.drift_remarks(model, left),
+        *words.mixture_remarks(model),
         *([] if about.no_inference is None else [about.no_inference]),
     ]
     return Analysis(
@@ -836,8 +888,6 @@ def _about(
     """Return what there is to say about a model; no rows unless that is ``quick``, or asked for."""
     inference, reason = _inference(data, request, model, left)
     quick = quick or reason is None or reason.kind != "no-std-errors"
-    if test is not None:
-        test = replace(test, predicted=read_only(model.intercept + test.X @ model.coef))
     return About(
         merit=_merit(data, model, left, test, search),
         inference=inference,
@@ -862,12 +912,28 @@ def _inference(
         return None, words.said("no-std-errors")
     try:
         found = coefficient_inference(
-            model, level=request.level, covariance=request.covariance, noise=noise_kind(left)
+            leading(model),
+            level=request.level,
+            covariance=request.covariance,
+            noise=noise_kind(left),
         )
     except NotAvailableError:
         n = float(model.path.exact.spectrum.n)
         return None, words.said("no-intervals", dof=model.dof, n=n)
     return found, None
+
+
+def _jackknife(data: TableProblem, model: Model, found: CoefficientInference) -> Array | None:
+    """Return standard errors for rows that are a sample, where they are far from those found."""
+    n, p = data.shape
+    if data.is_streamed or found.covariance != "homoscedastic" or n * p > _MOST_FITTED:
+        return None
+    with contextlib.suppress(NotAvailableError):
+        other = coefficient_inference(model, covariance="jackknife").std_error
+        known = (found.std_error > 0) & (other > 0)
+        ratio = np.abs(np.log(other[known] / found.std_error[known]))
+        return other if np.any(ratio > np.log(_FAR_APART)) else None
+    return None
 
 
 def _sigma(model: Model, request: Request) -> Interval | None:
@@ -887,18 +953,27 @@ def _unusual(data: TableProblem, model: Model, request: Request) -> OutlierTable
         return None
     with contextlib.suppress(NotAvailableError):
         # The limits are those that new rows are judged by.
-        return outliers(model, level=request.level, limit="cross-validated")
+        return outliers(leading(model), level=request.level, limit="cross-validated")
     return None
 
 
-def _tested(data: TableProblem, model: Model) -> TestSet | None:
+def _tested(data: TableProblem, model: Model, request: Request) -> TestSet | None:
+    """Predict the rows of a test, with intervals where there are any."""
     if data.test is None:
         return None
     rows, chain = data.test, data.preprocessing
     X = rows.X if chain is None else rows.preprocessed(chain, fit=False)
     values = np.ascontiguousarray(np.asarray(X, dtype=np.float64))
-    predicted = model.intercept + values @ model.coef
-    return TestSet(rows=rows, X=read_only(values), predicted=read_only(predicted))
+    interval = None
+    with contextlib.suppress(NotAvailableError, InvalidInputError):
+        seen = np.asarray(rows.X, dtype=np.float64) if isinstance(model, Mixture) else values
+        interval = prediction_interval(model, seen, level=request.level, method=request.intervals)
+    return TestSet(
+        rows=rows,
+        X=read_only(values),
+        predicted=predicted(model, rows, values),
+        interval=interval,
+    )
 
 
 def _merit(

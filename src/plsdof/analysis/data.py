@@ -18,6 +18,7 @@ from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import shortened, shortened_path, wavelengths
 from plsdof.files.tables import files_in
+from plsdof.inference.intervals import Interval
 from plsdof.large.blocks import RowBlocks
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
@@ -107,6 +108,8 @@ class TestSet:
     X : (n, p) array
         Predictors as the model sees them, after preprocessing.
     predicted : (n,) array
+    interval : Interval or None
+        Of one observation each, where the model has any.
     """
 
     __test__ = False  # not a test, whatever pytest thinks of its name
@@ -114,6 +117,7 @@ class TestSet:
     rows: Rows
     X: Array
     predicted: Array
+    interval: Interval | None = None
 
     def __repr__(self) -> str:
         return f"TestSet({len(self.predicted)} rows of {self.rows.source[:60]!r})"
@@ -122,6 +126,14 @@ class TestSet:
     def merit(self) -> FiguresOfMerit:
         """Figures of merit of the predictions."""
         return figures_of_merit(self.rows.y, self.predicted)
+
+    @property
+    def inside(self) -> int | None:
+        """How many values lie in their intervals; None if there are none."""
+        if self.interval is None:
+            return None
+        y = self.rows.y
+        return int(np.count_nonzero((self.interval.lower <= y) & (y <= self.interval.upper)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

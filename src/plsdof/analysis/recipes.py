@@ -14,8 +14,10 @@ from plsdof.analysis.remarks import significant
 _CLEARLY = 2.0
 
 
-def chosen_recipe(data: TableProblem, cv: object, max_components: int | None) -> Model:
-    """Return the best model of all recipes of spectra, or of tables, by rows left out."""
+def pool_of_recipes(
+    data: TableProblem, cv: object, max_components: int | None, *, average: bool
+) -> Model:
+    """Return the best model, or average, of all recipes of spectra or tables, by rows left out."""
     # They need scikit-learn, which takes a second to import.
     from plsdof.chemometrics.preprocessing import UndefinedRowsError
     from plsdof.estimators.recipes import as_recipe, recipe_texts
@@ -28,7 +30,7 @@ def chosen_recipe(data: TableProblem, cv: object, max_components: int | None) ->
         # A row without a signal has no snv: that recipe takes no part.
         with contextlib.suppress(UndefinedRowsError):
             paths[text] = as_recipe(text, options).fit(rows, data.y, data.rows.weights)
-    return pooled(paths, average=False, cv=cv, groups=data.groups)
+    return pooled(paths, average=average, cv=cv, groups=data.groups)
 
 
 def steps_of(recipe: str) -> str:

@@ -4,20 +4,23 @@ A way of showing an analysis may add a hint to a remark, such as the option of a
 helps; it looks at the kind.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr, fdtrc, stdtr
 
 from plsdof._core.choice import LEFT_OUT, Remark, Selection, rule_in_words
 from plsdof._core.criteria import criterion_label
-from plsdof._core.display import plural
+from plsdof._core.display import model_in_words, plural
 from plsdof._core.inputs import Array
 from plsdof._core.left_out import FOLDS, SINGLE, LeftOut
 from plsdof._core.model import Model
 from plsdof._core.path import Path
+from plsdof._core.pool import Mixture
 from plsdof._core.standardize import constant_columns_text
-from plsdof.analysis.data import Problem, Rows
+from plsdof.analysis.data import Problem, Rows, TestSet
+from plsdof.chemometrics.merit import FiguresOfMerit
 from plsdof.files.columns import shortened
 
 # Wavelengths have a gap where a step is so many times those beside it.
@@ -39,6 +42,21 @@ def significant(value: float | None, digits: int = 4) -> str:
     return f"{value:#.{digits}g}".removesuffix(".")
 
 
+def p_value(value: float | None) -> str:
+    """Format a p-value; smaller ones than 1e-4 say more than the assumptions behind them hold.
+
+    Examples
+    --------
+    >>> p_value(0.0321), p_value(0.00052), p_value(2e-39)
+    ('0.032', '5.2e-04', '<1e-4')
+    """
+    if value is None or not np.isfinite(value):
+        return "-"
+    if value < 1e-4:
+        return "<1e-4"
+    return f"{value:.1e}" if value < 0.001 else f"{value:.3f}"
+
+
 # Sentences
 # ---------
 
@@ -56,8 +74,10 @@ def cost_in_words(model: Model, selection: Selection) -> str:
     if is_empty(model):
         rest = "" if selection.rule == "given" else ": no predictor is worth its cost"
         return f"It is the mean of the response{rest}."
-    naive = float(model.exact.filter.naive_dof[model.row])
     text = f"It uses {model.dof:.2f} Degrees of Freedom"
+    if isinstance(model, Mixture):
+        return f"{text}."
+    naive = float(model.exact.filter.naive_dof[model.row])
     std_error = float(model.path.dof_std_error[model.index])
     text += f" (standard error {significant(std_error, 2)})" if std_error > 0 else ""
     if abs(model.dof - naive) > 0.01:
@@ -83,10 +103,46 @@ def errors_in_words(model: Model, average: Model | None) -> str:
     if average is None:
         return f"{found}."
     if model.is_average:
-        best = int(np.argmin(model.left_out.press))
-        single = model.path.label(best)
-        return f"{found}; {significant(model.left_out.rmse[best])} with {single}, the best single."
+        single, error = _best_single(model)
+        return f"{found}; {significant(error)} with {single}, the best single."
     return f"{found}; {significant(average.rmse)} with the {average.label}."
+
+
+def _best_single(model: Model) -> tuple[str, float]:
+    """Return the model with the smallest error of rows left out, of any recipe, and its error."""
+    assert model.selection is not None
+    pool = recipe_errors(model.selection) or {"": model.left_out}
+    name, left = min(pool.items(), key=lambda one: float(one[1].rmse.min()))
+    best = int(np.argmin(left.press))
+    single = model_in_words(float(left.parameters[best]), left.parameter_name)
+    return ", ".join(filter(None, [name, single])), float(left.rmse[best])
+
+
+def recipe_errors(selection: Selection) -> dict[str, LeftOut]:
+    """Return the rows left out of every recipe of a pool, by its name; nothing without a pool."""
+    return dict(zip(selection.recipes, selection.pool, strict=False))
+
+
+def mixed_in_words(model: Model) -> dict[str, str]:
+    """Return the shares of recipes in an average over them, as a fact for the record."""
+    if not isinstance(model, Mixture):
+        return {}
+    assert model.selection is not None
+    assert model.selection.weights is not None
+    shares = {name: float(w.sum()) for name, w in model.selection.weights.items()}
+    order = sorted((one for one in shares if shares[one] > 0), key=lambda one: -shares[one])
+    return {"average over": ", ".join(f"{name} {shares[name]:.0%}" for name in order)}
+
+
+def test_in_words(test: TestSet) -> str:
+    """Say how well the rows of a test are predicted, and how many intervals hold."""
+    merit, inside = test.merit, test.inside
+    text = f"RMSEP {significant(merit.rmse)} of {plural(merit.n, 'row')}, bias "
+    text += significant(merit.bias)
+    if test.interval is None:
+        return f"{text}."
+    level = f"{100 * test.interval.level:g}%"
+    return f"{text}; {inside} of {merit.n} values lie in their {level} prediction intervals."
 
 
 def noise_in_words(
@@ -185,6 +241,16 @@ _TEXTS = {
     "no-std-errors": "No standard errors: they take longer than the fit of so large a table.",
     "too-many-rows": "Chosen by GCV: predictions of so many rows left out do not fit in memory. "
     "Say how many components are wanted at most, if fewer will do.",
+    "test-error": "The test rows are predicted significantly worse than rows left out: RMSEP "
+    "{rmsep} against RMSECV {rmsecv} (F test, p {p}). They differ from those of the calibration, "
+    "or the model is too rich; trust RMSEP.",
+    "test-coverage": "Only {inside} of {n} test values lie in their {level:g}% prediction "
+    "intervals (binomial test, p {p}): the intervals are too narrow for rows like these.",
+    "drift": "Errors of rows left out drift with the order of the rows (rank correlation {r:.2f}, "
+    "p {p}). If the rows are in the order of time, leave out consecutive ones.",
+    "recipes": "Coefficients, their intervals, T\N{SUPERSCRIPT TWO}, Q and what depends on "
+    "components belong to the recipe with most weight ({name}, {share:.0%}); predictions, errors "
+    "and Degrees of Freedom are those of the average.",
     "sample": "The table was read piece by piece: rows in pictures and tables of rows are those of "
     "{shown:,} of {total:,} rows, drawn at random.",
 }
@@ -263,6 +329,88 @@ def group_remarks(data: Problem, selection: Selection | None = None) -> list[Rem
     if selection is None or selection.criterion == LEFT_OUT:
         return []
     return [said("groups-ignored", criterion=criterion_label(selection.criterion))]
+
+
+# What stands below a table of coefficients with two kinds of standard errors.
+JACKKNIFE = (
+    "Jackknife: standard errors if the rows are a random sample, as most are; some differ from the "
+    "others by more than a factor 1.5."
+)
+# Remarks that say: do not use this model as it is.
+SEVERE = ("test-error", "test-coverage")
+# A drift is looked for in every fit, so that it has to be clearer than other tests; and in so many
+# rows, or groups, at least.
+_DRIFT_LEVEL, _FEWEST_IN_ORDER = 0.01, 20
+
+
+def test_remarks(
+    merit: Mapping[str, FiguresOfMerit], test: TestSet | None, level: float
+) -> list[Remark]:
+    """Say that a test contradicts rows left out: larger errors, or intervals that miss too often.
+
+    One-sided tests of level 1 - ``level``: RMSEP^2 / RMSECV^2 by F with the numbers of rows, the
+    count of values inside by the binomial distribution.
+    """
+    if test is None:
+        return []
+    found, own, left = [], merit["test"], merit.get("cross-validation")
+    if left is not None and left.rmse > 0:
+        p = float(fdtrc(own.n, left.n, (own.rmse / left.rmse) ** 2))
+        if p < 1 - level:
+            errors = {"rmsep": significant(own.rmse), "rmsecv": significant(left.rmse)}
+            found.append(said("test-error", p=_equals(p), **errors))
+    if test.inside is not None:
+        p = float(bdtr(test.inside, own.n, level))
+        if p < 1 - level:
+            facts: dict[str, Any] = {"inside": test.inside, "n": own.n, "level": 100 * level}
+            found.append(said("test-coverage", p=_equals(p), **facts))
+    return found
+
+
+def _equals(p: float) -> str:
+    text = p_value(p)
+    return text if text.startswith("<") else f"= {text}"
+
+
+def drift_remarks(model: Model, left: LeftOut | None) -> list[Remark]:
+    """Say that left-out residuals drift with the order of rows, or of groups.
+
+    By the rank correlation, that of the response taken out of both: in a table sorted by its
+    response large values are predicted too small, which is not a drift.
+    """
+    if left is None:
+        return []
+    columns = np.array([model.left_out_residuals, np.arange(len(left.y)), left.y])
+    if left.groups is not None:
+        columns = left.fold_sums(columns) / left.fold_sums(np.ones_like(columns))
+    n = columns.shape[1]
+    e, order, y = map(_ranks, columns)
+    if n < _FEWEST_IN_ORDER or not y @ y > 0:
+        return []
+    e, order = (one - y * (one @ y) / (y @ y) for one in (e, order))
+    size = np.sqrt((e @ e) * (order @ order))
+    # Rows in the order of the response have no order of their own.
+    if not size > 1e-6 * (y @ y):
+        return []
+    r = float(e @ order / size)
+    p = 2 * float(stdtr(n - 3, -abs(r) * np.sqrt((n - 3) / max(1 - r**2, 1e-12))))
+    return [said("drift", r=r, p=_equals(p))] if p < _DRIFT_LEVEL else []
+
+
+def _ranks(values: Array) -> Array:
+    """Return ranks around zero, equal ones for equal values (scipy.stats takes a second)."""
+    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - counts / 2)[group]
+    return np.asarray(ranks - ranks.mean())
+
+
+def mixture_remarks(model: Model) -> list[Remark]:
+    """Say what belongs to one recipe of an average over several."""
+    if not isinstance(model, Mixture):
+        return []
+    assert model.selection is not None
+    share = float(model.shares.max())
+    return [said("recipes", name=model.selection.recipe_name, share=share)]
 
 
 def search_in_words(

@@ -9,6 +9,7 @@ from plsdof._core.choice import LEFT_OUT
 from plsdof._core.display import parameter_column
 from plsdof.analysis.analysis import Analysis
 from plsdof.analysis.data import Rows, TestSet
+from plsdof.analysis.remarks import SEVERE, recipe_errors
 from plsdof.chemometrics.rows import OutlierTable
 
 Columns = dict[str, Any]
@@ -42,7 +43,7 @@ def model_columns(analysis: Analysis) -> Columns:
 
 def coefficient_columns(analysis: Analysis) -> Columns:
     """Return one row per predictor."""
-    columns: Columns = {"name": analysis.data.names, "coef": analysis.model.coef}
+    columns: Columns = {"name": analysis.data.names, "coef": analysis.leading.coef}
     result = analysis.inference
     if result is not None:
         columns |= {
@@ -52,6 +53,24 @@ def coefficient_columns(analysis: Analysis) -> Columns:
             "lower": result.lower,
             "upper": result.upper,
         }
+        if analysis.jackknife is not None:
+            columns["jackknife_std_error"] = analysis.jackknife
+    return columns
+
+
+def pool_columns(analysis: Analysis) -> Columns:
+    """Return one row per recipe that was compared: its best model, and its weight in an average."""
+    found, weights = recipe_errors(analysis.selection), analysis.selection.weights
+    if not found:
+        return {}
+    best = [int(np.argmin(left.press)) for left in found.values()]
+    columns: Columns = {
+        "recipe": list(found),
+        "best_n_components": best,
+        "rmsecv": [float(left.rmse[m]) for m, left in zip(best, found.values(), strict=True)],
+    }
+    if weights is not None:
+        columns["weight"] = [float(weights[name].sum()) for name in found]
     return columns
 
 
@@ -115,6 +134,7 @@ def all_tables(analysis: Analysis) -> dict[str, Columns]:
     found = {
         "coefficients": coefficient_columns(analysis),
         "models": model_columns(analysis),
+        "recipes": pool_columns(analysis),
         "figures of merit": merit_columns(analysis),
         "rows": row_columns(analysis),
     }
@@ -161,7 +181,7 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
             "criterion": chosen.criterion,
             "rule": chosen.rule,
             "dof": model.dof,
-            "weights": model.weights,
+            "weights": chosen.weights or model.weights,
             "words": f"{analysis.choice} {analysis.noise}",
         },
         "errors": None
@@ -171,6 +191,7 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
             "average": None if average is None else average.rmse,
             "words": analysis.errors,
         },
+        "recipes": records(pool_columns(analysis)),
         "search": _search(analysis),
         "permutations": _permutations(analysis),
         "assumptions": None if analysis.inference is None else analysis.inference.assumptions,
@@ -179,7 +200,12 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
         "unusual": [one for one in records(row_columns(analysis)) if one["beyond"]],
         "test": None
         if analysis.test is None
-        else {"source": analysis.test.rows.source, "rows": records(test_columns(analysis.test))},
+        else {
+            "source": analysis.test.rows.source,
+            "inside": analysis.test.inside,
+            "rows": records(test_columns(analysis.test)),
+            "words": analysis.tested,
+        },
         "sigma": {
             "value": analysis.noise_std,
             "kind": analysis.noise_kind,
@@ -189,13 +215,14 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
             "level": analysis.request.level,
         },
         "intercept": {
-            "value": model.intercept,
+            "value": analysis.leading.intercept,
             "std_error": None
             if analysis.inference is None
             else analysis.inference.intercept_std_error,
         },
         "coefficients": records(coefficient_columns(analysis)),
         "remarks": [asdict(one) for one in analysis.remarks],
+        "warnings": [one.text for one in analysis.remarks if one.kind in SEVERE],
         "notes": [one.text for one in analysis.remarks],
     }
 

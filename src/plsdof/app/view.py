@@ -316,12 +316,10 @@ def _excluded(
     numbers = table.row_numbers[away][complete]
     frame = table.with_names(X[complete], data.names)
     rows = Rows(X=frame, y=y[complete], numbers=numbers, labels=None, source="")
-    chain = data.preprocessing
-    seen = np.asarray(rows.X if chain is None else rows.preprocessed(chain, fit=False), dtype=float)
     return {
         "number": numbers.tolist(),
         "why": [reasons[str(one)] for one in numbers],
-        **view.others(seen, rows.y),
+        **view.others(rows),
     }
 
 

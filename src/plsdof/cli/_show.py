@@ -18,8 +18,15 @@ from plsdof._core.criteria import criterion_label
 from plsdof._core.display import plural
 from plsdof.analysis import Analysis
 from plsdof.analysis.data import Problem
-from plsdof.analysis.remarks import is_empty, scaling_in_words, significant
-from plsdof.analysis.tables import unusual_in_words
+from plsdof.analysis.remarks import (
+    JACKKNIFE,
+    SEVERE,
+    is_empty,
+    p_value,
+    scaling_in_words,
+    significant,
+)
+from plsdof.analysis.tables import pool_columns, records, unusual_in_words
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit
 from plsdof.files.writing import plain
 
@@ -61,12 +68,13 @@ def note(screen: Console, messages: Iterable[str]) -> None:
         remark(screen, "Note", message)
 
 
-def remark(screen: Console, title: str, message: str) -> None:
+def remark(screen: Console, title: str, message: str, style: str = "") -> None:
     """Print a title and a text that wraps beside it."""
     grid = Table.grid(padding=(0, 1))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(Text(f"{title}:", style="bold"), Text(safe(" ".join(message.split()))))
+    text = Text(safe(" ".join(message.split())), style=style)
+    grid.add_row(Text(f"{title}:", style=f"bold {style}"), text)
     screen.print(grid)
 
 
@@ -108,11 +116,6 @@ def fixed(value: float | None, decimals: int = 2) -> str:
     return "-" if value is None or not np.isfinite(value) else f"{value:.{decimals}f}"
 
 
-def p_value(value: float) -> str:
-    """Format a p-value."""
-    return "<1e-16" if value < 1e-16 else f"{value:.1e}" if value < 0.001 else f"{value:.3f}"
-
-
 def percent(level: float) -> str:
     """Return a level as a percentage.
 
@@ -135,6 +138,7 @@ _HINTS = {
     "last-model": "Allow larger ones with --max-components.",
     "replicates": "Add --groups.",
     "better-recipe": "Add --preprocess auto.",
+    "drift": "Use --cv blocks:5.",
     "no-std-errors": "Add --std-errors.",
     "intervals-memory": "Use --in-memory if it fits.",
 }
@@ -153,6 +157,7 @@ def show_fit(screen: Console, analysis: Analysis, *, verbose: bool) -> None:
     screen.print()
     permutation = analysis.permutation
     for title, text in {
+        "Test": analysis.tested,
         "Choice": analysis.choice,
         "Rows left out": analysis.errors,
         "Permutations": "" if permutation is None else permutation.message,
@@ -161,8 +166,15 @@ def show_fit(screen: Console, analysis: Analysis, *, verbose: bool) -> None:
     }.items():
         if text:
             remark(screen, title, text)
-    note(screen, [with_hint(one) for one in analysis.remarks if one.kind not in _SAID])
+    for one in sorted(analysis.remarks, key=lambda one: one.kind not in SEVERE):
+        if one.kind in SEVERE:
+            remark(screen, "Warning", with_hint(one), style="red")
+        elif one.kind not in _SAID:
+            remark(screen, "Note", with_hint(one))
     screen.print()
+    if recipes := pool_columns(analysis):
+        screen.print(_recipe_table(recipes))
+        screen.print()
     screen.print(_merit_table(analysis.merit))
     if analysis.inference is not None and not is_empty(analysis.model):
         screen.print()
@@ -199,6 +211,17 @@ def _merit_table(merit: Mapping[str, FiguresOfMerit]) -> Table:
     return table("Figures of merit", ("", *merit), rows, text_columns=1, caption=caption)
 
 
+def _recipe_table(columns: dict[str, Any]) -> Table:
+    """Return the recipes that were compared, the best single model of each, and their weights."""
+    rows = [
+        [one["recipe"], str(one["best_n_components"]), number(one["rmsecv"])]
+        + [fixed(weight) for name, weight in one.items() if name == "weight"]
+        for one in records(columns)
+    ]
+    headings = ["recipe", "best m", "RMSECV", *(["weight"] if "weight" in columns else [])]
+    return table("Recipes, by rows left out", headings, rows, text_columns=1)
+
+
 def shown_rows(size: int, place: int, *, evenly: bool, verbose: bool) -> list[int]:
     """Return the places in the path that a short table shows: the start, the choice, the end."""
     if verbose or size <= _MOST_MODELS:
@@ -225,12 +248,13 @@ def _path_table(analysis: Analysis, verbose: bool) -> Table:
     ridge = path.parameter_name == "alpha"
     places = shown_rows(len(order), order.index(chosen.index), evenly=ridge, verbose=verbose)
     rows, bold = [], None
+    word = "<- most weight" if analysis.model.is_average else "<- chosen"
     for position, place in enumerate(places):
         if position and place > places[position - 1] + 1 and not ridge:
             rows.append(["..."])
         row = order[place]
         bold = len(rows) if row == chosen.index else bold
-        mark = "<- chosen" if row == chosen.index else ""
+        mark = word if row == chosen.index else ""
         rows.append([f"{path.parameters[row]:.4g}", *(one[row] for one in columns.values()), mark])
     remarks = []
     if len(places) < len(order):
@@ -257,18 +281,21 @@ def _coefficient_table(analysis: Analysis, verbose: bool) -> Table:
     assert result is not None
     p = len(result.coef)
     most = p if verbose or p <= _FEW_COEFFICIENTS else _MOST_COEFFICIENTS
-    rows = []
+    rows, other = [], analysis.jackknife
     for i in np.argsort(-np.abs(result.statistic), kind="stable")[:most]:
         values = (result.coef[i], result.std_error[i], result.lower[i], result.upper[i])
         tested = [fixed(float(result.statistic[i])), p_value(float(result.p_value[i]))]
+        tested += [] if other is None else [number(float(other[i]), 3)]
         rows.append([safe(names[i], 24), *_numbers(values), *tested])
+    apart = "" if other is None else f" {JACKKNIFE}"
     more = f"{most} of {p} predictors; --verbose shows all. " if most < p else ""
     return table(
         f"Coefficients with {percent(result.level)} intervals, largest |t| first",
-        ("predictor", "coef", "std error", "lower", "upper", "t", "p"),
+        ("predictor", "coef", "std error", "lower", "upper", "t", "p")
+        + (() if other is None else ("jackknife",)),
         rows,
         text_columns=1,
-        caption=more + result.assumptions,
+        caption=f"{more}{result.assumptions}{apart}",
     )
 
 

@@ -17,6 +17,7 @@ import typer
 from plsdof._core.choice import Remark
 from plsdof._core.display import plural
 from plsdof._core.inputs import as_choice
+from plsdof._core.pool import members_of
 from plsdof.analysis import Analysis, Request
 from plsdof.analysis.analysis import analysed
 from plsdof.analysis.data import TableProblem
@@ -309,7 +310,7 @@ def _write_plot(analysis: Analysis, file: Path) -> None:
     from plsdof.plotting import overview_figure
 
     figure = overview_figure(
-        analysis.model, response=analysis.data.response, level=analysis.request.level
+        analysis.leading, response=analysis.data.response, level=analysis.request.level
     )
     image = io.BytesIO()
     figure.savefig(image, format=file.suffix.lower()[1:])
@@ -332,7 +333,8 @@ def _write_model(
         source=source | {"recipe": analysis.recipe},
         noise=analysis.noise_kind,
         intervals=analysis.request.intervals or data.has_intervals,
-        preprocessing=data.preprocessing,
+        # Each recipe of an average has its own.
+        preprocessing=None if len(members_of(analysis.model)) > 1 else data.preprocessing,
     )
     model = replace(
         model,

@@ -76,7 +76,23 @@ if TYPE_CHECKING:
 _SPARSE = ["csr", "csc"]
 
 
-class ResponseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class ShownAsStored(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose table in a notebook has what is stored, and computes nothing."""
+
+    def __dir__(self) -> list[str]:
+        """List attributes; properties are not asked whether they have a value."""
+        kind, names = type(self), object.__dir__(self)
+        computed = {name for name in names if isinstance(getattr(kind, name, None), property)}
+        return [name for name in names if name in computed or hasattr(self, name)]
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """Return fitted attributes for scikit-learn's table, without those that are computed."""
+        stored = BaseEstimator()
+        vars(stored).update(vars(self))
+        return BaseEstimator._get_fitted_attr_html(stored, doc_link)
+
+
+class ResponseRegressor(RegressorMixin, ShownAsStored):  # type: ignore[misc]
     """A regressor for y of shape (n,) or (n, q).
 
     As in scikit-learn's linear models, attributes and predictions of a y with columns have one
@@ -419,7 +435,7 @@ class LinearScoresMixin(ScoresMixin):
 
 def _y_scores(path: Any, m: int) -> Array:
     loadings, Y = np.atleast_2d(path.y_loadings)[:, :m], path.response()
-    left = (Y - path.fitted[:m]).reshape(m, len(Y), -1) / getattr(path, "y_scale", 1.0)
+    left = (Y - path.fitted[:m]).reshape(m, len(Y), len(loadings)) / getattr(path, "y_scale", 1.0)
     return np.asarray(np.einsum("kij,jk->ik", left, loadings) / np.sum(loadings**2, axis=0))
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -40,7 +40,7 @@ from plsdof.chemometrics.classes import (
 )
 from plsdof.chemometrics.diagnostics import vip
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
-from plsdof.estimators.base import LinearScoresMixin
+from plsdof.estimators.base import LinearScoresMixin, ShownAsStored
 from plsdof.inference.intervals import frame_library, name_features
 from plsdof.inference.resampling import PermutationTest
 from plsdof.variants.pls2 import pls2_path
@@ -49,7 +49,7 @@ LOG_LOSS = "log-loss"
 
 
 @dataclass(eq=False, repr=False)
-class PLSClassifier(LinearScoresMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type: ignore[misc]
     """Partial Least Squares discriminant analysis with the number of components chosen for you.
 
     PLS regression on coded classes (one column of 0 and 1 for two classes, one per class for more),

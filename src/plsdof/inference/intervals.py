@@ -196,6 +196,8 @@ class CoefficientInference(TestedCoefficients):
         Of Student's t: Satterthwaite's nu, or the number of folds - 1 for the jackknife; infinite,
         which is the normal distribution, for a noise variance that is known.
     noise_variance : float
+    noise : str
+        Where it comes from: "left-out", "jacobian", "dof", "naive" or "given".
     covariance : str
         "homoscedastic", "hc3" or "jackknife".
     null : str
@@ -214,7 +216,7 @@ class CoefficientInference(TestedCoefficients):
        coef  std_error  statistic  p_value  lower  upper         null
     0   0.9       0.18       4.99     0.04   0.12   1.68  E[coef] = 0
     >>> result.assumptions[:47]
-    'X and the 1 component held fixed; constant nois'
+    'X and the number of components (1) held fixed; '
     """
 
     critical: float
@@ -222,6 +224,7 @@ class CoefficientInference(TestedCoefficients):
     intercept_std_error: float
     level: float
     noise_variance: float
+    noise: str
     covariance: str
     assumptions: str
 
@@ -379,6 +382,7 @@ def coefficient_inference(
         level=as_level(level),
         degrees_of_freedom=root.df,
         noise_variance=root.noise_variance,
+        noise=noise_in_words(model, noise),
         covariance=covariance,
         assumptions=f"{_held_fixed(model.label, covariance)}; p-values test E[coef] = 0, not that "
         "the true coefficient is 0.",
@@ -710,8 +714,18 @@ def _upper_excess_kurtosis(model: Model, share: Array) -> float:
 # -------------------
 
 
+def noise_in_words(model: Model, noise: Noise) -> str:
+    """Return where a noise variance comes from: the kind asked for, the usual one, or a number."""
+    if noise is None:
+        return "jacobian" if model.path.given is None else "left-out"
+    return noise if isinstance(noise, str) else "given"
+
+
 def _held_fixed(model: str, covariance: str) -> str:
-    words = _FIXED[covariance].format(model=model)
+    """Say what does not vary: of components their number, not the components."""
+    count, _, noun = model.partition(" ")
+    held = f"number of components ({count})" if noun in ("component", "components") else model
+    words = _FIXED[covariance].format(model=held)
     return words[0].upper() + words[1:]
 
 

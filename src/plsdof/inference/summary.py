@@ -135,6 +135,7 @@ def _facts(model: Model, result: CoefficientInference) -> dict[str, float | str]
         "features": float(len(result.coef)),
         "Degrees of Freedom": model.dof,
         "noise std deviation": float(np.sqrt(result.noise_variance)),
+        "noise estimated by": result.noise,
         "R^2": float(1 - model.rss / total) if total > 0 else float("nan"),
         "intervals": f"{100 * result.level:g}%, {_reference(result)}, {result.covariance}",
         "null hypothesis": result.null,

@@ -13,9 +13,9 @@ from plsdof._core.model import Model
 from plsdof._core.path import PLSPath
 from plsdof._core.threads import cached_property
 from plsdof.analysis import Analysis
-from plsdof.analysis.analysis import About, has_scores
+from plsdof.analysis.analysis import About, has_scores, leading, predicted
 from plsdof.analysis.data import Numbers, Rows, TestSet
-from plsdof.analysis.remarks import said
+from plsdof.analysis.remarks import JACKKNIFE, SEVERE, recipe_errors, said
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     explained_variance,
@@ -29,8 +29,7 @@ from plsdof.chemometrics.rows import (
     score_spread,
     standardized_rows,
 )
-from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.inference.intervals import CoefficientInference, prediction_interval, simultaneous_band
+from plsdof.inference.intervals import CoefficientInference, simultaneous_band
 from plsdof.inference.resampling import PermutationTest
 from plsdof.plotting.style import FeatureAxis, feature_axis, is_curve, readable, spans_decades
 from plsdof.report._numbers import evenly_spaced, floats, packed, rounded, rounded_one
@@ -166,10 +165,14 @@ class View:
         unusual = self.diagnosed.unusual[: MOST_ROWS // 4]
         return np.union1d(unusual, evenly_spaced(total, MOST_ROWS - len(unusual)))
 
-    def others(self, X: Array, y: Array) -> dict[str, Any]:
+    def others(self, rows: Rows) -> dict[str, Any]:
         """Return where rows that took no part in the fit would be: predictions and scores."""
-        predicted = [one.intercept + X @ one.coef for one in self.models.values()]
-        found = {"observed": rounded(y), "predicted": [rounded(one) for one in predicted]}
+        chain = self.analysis.data.preprocessing
+        X = np.asarray(
+            rows.X if chain is None else rows.preprocessed(chain, fit=False), dtype=float
+        )
+        made = [predicted(one, rows, X) for one in self.models.values()]
+        found = {"observed": rounded(rows.y), "predicted": [rounded(one) for one in made]}
         path = self.pls
         if path is None:
             return found | {"scores": None}
@@ -208,6 +211,7 @@ def report_content(analysis: Analysis, most_models: int | None = None) -> dict[s
         "details": [_details(view, place) for place in view.shown],
         "spectra": _spectra(view),
         "components": _components(view),
+        "recipes": _recipes(view),
         "permutation": None if analysis.permutation is None else _permuted(analysis.permutation),
         "search": "" if analysis.search is None else readable(analysis.search.words, 900),
         **_notes(view),
@@ -223,11 +227,12 @@ def _notes(view: View) -> dict[str, list[str]]:
     analysis = view.analysis
     # What the text of the page says already.
     apart = {"search": "", "average": "", "doubt": "doubts", "data": "guesses"}
+    apart |= dict.fromkeys(SEVERE, "doubts")
     found = [one.text for one in analysis.remarks if one.kind not in apart]
     data = analysis.data
     if len(view.y) < data.shape[0]:
         found.append(said("sample", shown=len(view.y), total=data.shape[0]).text)
-    if view.is_average and view.pls is not None:
+    if view.is_average and analysis.leading is analysis.model and view.pls is not None:
         found.append(
             "An average has no components of its own: T², Q, leverage, studentised residuals, VIP "
             f"and selectivity ratio are those of the model with most weight, "
@@ -309,11 +314,11 @@ def _all_models(view: View) -> dict[str, Any]:
     numbers["explained"] = np.where(np.abs(numbers["explained"]) < 1e-10, 0.0, numbers["explained"])
     names = [model_in_words(float(v), path.parameter_name) for v in numbers["parameter"]]
     if view.is_average:
-        mean = analysis.model
+        mean, mixed = analysis.model, analysis.leading is not analysis.model
         own = {
             "parameter": mean.parameter,
             "dof": mean.dof,
-            "naive_dof": float(mean.exact.filter.naive_dof[0]),
+            "naive_dof": mean.dof if mixed else float(mean.exact.filter.naive_dof[0]),
             "rss": mean.rss,
             "explained": 100 * analysis.r_squared,
             "sigma": analysis.noise_std,
@@ -323,6 +328,26 @@ def _all_models(view: View) -> dict[str, Any]:
         numbers = {n: np.append(values, own.get(n, np.nan)) for n, values in numbers.items()}
         names.append("weighted average")
     return {"words": names} | {n: [rounded_one(v) for v in vs] for n, vs in numbers.items()}
+
+
+def _recipes(view: View) -> dict[str, Any] | None:
+    """Return recipes by components: errors of rows left out, and the weights of an average."""
+    chosen = view.analysis.selection
+    found = recipe_errors(chosen)
+    if not found:
+        return None
+    weights = chosen.weights or {
+        name: np.eye(len(left.rmse))[chosen.index] * (name == chosen.recipe_name)
+        for name, left in found.items()
+    }
+    return {
+        "names": list(found),
+        "rmsecv": [rounded(left.rmse) for left in found.values()],
+        "best": [int(np.argmin(left.press)) for left in found.values()],
+        "weights": [rounded(weights[name], 3) for name in found],
+        "shares": rounded([weights[name].sum() for name in found], 3),
+        "average": chosen.weights is not None,
+    }
 
 
 def _q2(view: View) -> Array:
@@ -366,8 +391,10 @@ def _details(view: View, place: int) -> dict[str, Any]:
         "sigma_high": ends[1],
         "sigma_assumes": "" if sigma is None else sigma.assumptions,
         **_curve(view, place, about.inference),
-        "strongest": _strongest(view, view.models[place], about.inference),
-        "assumes": "" if about.inference is None else about.inference.assumptions,
+        "strongest": _strongest(view, place),
+        "assumes": ""
+        if about.inference is None
+        else about.inference.assumptions + (f" {JACKKNIFE}" if about.jackknife is not None else ""),
         "rows": _row_details(view, place),
         "test": None if tested is None else rounded(tested[evenly_spaced(len(tested), MOST_ROWS)]),
         "merit": [
@@ -380,7 +407,7 @@ def _details(view: View, place: int) -> dict[str, Any]:
 
 
 def _curve(view: View, place: int, inference: CoefficientInference | None) -> dict[str, Any]:
-    drawn, model = view.shown_features, view.models[place]
+    drawn, model = view.shown_features, leading(view.models[place])
     scale = view.effect_scale[drawn]
     curve: dict[str, Any] = dict.fromkeys(
         ("lower", "upper", "widening", "distinct", "distinct_at_once")
@@ -411,10 +438,9 @@ def _without_zero(lower: Array, upper: Array) -> int:
     return int(np.count_nonzero((lower > 0) | (upper < 0)))
 
 
-def _strongest(
-    view: View, model: Model, inference: CoefficientInference | None
-) -> list[dict[str, Any]]:
-    coef = model.coef
+def _strongest(view: View, place: int) -> list[dict[str, Any]]:
+    about, coef = view.about[place], leading(view.models[place]).coef
+    inference = about.inference
     size = coef * view.rows.std(axis=0) if inference is None else inference.statistic
     first = np.argsort(-np.abs(size), kind="stable")[:_MOST_LISTED]
     found = []
@@ -425,6 +451,7 @@ def _strongest(
             row["lower"] = rounded_one(inference.lower[j])
             row["upper"] = rounded_one(inference.upper[j])
             row["p"] = rounded_one(inference.p_value[j], 2)
+            row |= {} if about.jackknife is None else {"jackknife": rounded_one(about.jackknife[j])}
         found.append(row)
     return found
 
@@ -445,7 +472,7 @@ class RowNumbers:
 
 def row_numbers(view: View, place: int) -> RowNumbers:
     """Return what is known of all rows in one model."""
-    model, table = view.models[place], view.about[place].unusual
+    model, table = leading(view.models[place]), view.about[place].unusual
     sampled_rows = None if view.analysis.drawn.places is None else view.rows
     if view.pls is not None and table is None and sampled_rows is not None:
         # A sample is judged as rows that are not part of the fit: next to all rows it is small.
@@ -455,7 +482,10 @@ def row_numbers(view: View, place: int) -> RowNumbers:
         order = np.argsort(-found["leverage"].values, kind="stable")
     else:
         found, order = table.diagnostics, table.order
-    fitted = model.fitted if sampled_rows is None else model.intercept + view.rows @ model.coef
+    if sampled_rows is None:
+        fitted = view.models[place].fitted
+    else:
+        fitted = predicted(view.models[place], view.analysis.drawn.rows, view.rows)
     flags = np.zeros(len(view.y), dtype=np.intp)
     for i, kind in enumerate(KINDS):
         if kind in found:
@@ -548,21 +578,19 @@ def _test_facts(view: View) -> dict[str, Any] | None:
     return {
         "source": readable(rows.source, 60) if rows.source else "",
         **_facts(rows, drawn),
-        **_test_interval(view, test, drawn),
+        **_test_interval(test, drawn),
     }
 
 
-def _test_interval(view: View, test: TestSet, drawn: Numbers) -> dict[str, Any]:
+def _test_interval(test: TestSet, drawn: Numbers) -> dict[str, Any]:
     """Return prediction intervals of the chosen model, and how many test rows they hold."""
-    model, method, y = view.analysis.model, view.analysis.request.intervals, test.rows.y
-    try:
-        found = prediction_interval(model, test.X, level=view.level, method=method)
-    except (NotAvailableError, InvalidInputError):
+    found = test.interval
+    if found is None:
         return {"lower": None, "upper": None, "inside": None, "assumes": ""}
     return {
         "lower": rounded(found.lower[drawn]),
         "upper": rounded(found.upper[drawn]),
-        "inside": int(np.count_nonzero((found.lower <= y) & (y <= found.upper))),
+        "inside": test.inside,
         "assumes": found.assumptions,
     }
 

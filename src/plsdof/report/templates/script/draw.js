@@ -156,6 +156,7 @@ function addCharts() {
   add("chart-criterion", drawCriterion, "place");
   add("chart-errors", drawErrors, "place");
   add("chart-explained", drawExplained, "place");
+  add("chart-recipes", drawRecipes);
   add("chart-permutation", drawPermutation);
   add("chart-coefficients", drawCoefficients, "place");
   add("chart-vip", drawVip, "place");

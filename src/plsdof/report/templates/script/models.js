@@ -79,6 +79,42 @@ function drawExplained() {
   return [data, layout(modelAxis(), axis("variance explained, %"), { shapes: [chosenLine()] })];
 }
 
+// Recipes by components: discs have the area of weights, diamonds are where errors are smallest.
+function drawRecipes() {
+  const { names, rmsecv, best, weights, shares, average: mixed } = content.recipes;
+  const rank = names.map((_, i) => names.length - 1 - i);
+  const discs = weights.flatMap((own, i) => own.map((w, m) => [i, m, w]).filter((one) => one[2] > 0));
+  const said = ([i, m, w]) => label(names[i] + ", " + m + " components: ") + (mixed ? "weight " + shown(w) + ", " : "") + "RMSECV " + shown(rmsecv[i][m]);
+  const data = [
+    {
+      x: discs.map(([, m]) => m),
+      y: discs.map(([i]) => rank[i]),
+      mode: "markers",
+      name: mixed ? "weight" : "chosen",
+      marker: { size: discs.map((one) => 6 + 34 * Math.sqrt(one[2])), color: theme.lines[0], opacity: 0.75 },
+      text: discs.map(said),
+      hovertemplate: "%{text}<extra></extra>",
+    },
+    {
+      x: best,
+      y: rank,
+      mode: "markers+text",
+      name: "smallest RMSECV",
+      marker: { symbol: "diamond-open", size: 13, color: theme.lines[1], line: { width: 2.5 } },
+      text: best.map((m, i) => "\u2002\u2002" + brief(rmsecv[i][m])),
+      textposition: "middle right",
+      textfont: { color: theme.ink },
+      cliponaxis: false,
+      hovertext: best.map((m, i) => said([i, m, weights[i][m]])),
+      hovertemplate: "%{hovertext}<extra></extra>",
+    },
+  ];
+  const ticks = names.map((name, i) => label(cut(name, 24)) + (mixed ? "  " + shown(Math.round(100 * shares[i])) + "%" : ""));
+  const y = axis("", { tickvals: rank, ticktext: ticks, range: [-0.7, names.length - 0.3] });
+  const most = Math.max(...best, ...discs.map((one) => one[1]));
+  return [data, layout(axis("number of components", { tickformat: "d", range: [-0.7, most + 2] }), y)];
+}
+
 // Bars as one outline: the library is started without bar charts.
 function drawPermutation() {
   const { edges, counts, score } = content.permutation;

@@ -62,10 +62,15 @@ function meritTable() {
 function strongestTable() {
   const where = "details." + (state.place - first) + ".strongest";
   const body = at(where).map((one, i) => {
-    const cells = ["coef", "lower", "upper", "p"].map((key) => element("td", number(where + "." + i + "." + key)));
+    const keys = ["coef", "lower", "upper", "p"].concat(one.jackknife === undefined ? [] : ["jackknife"]);
+    // Smaller p-values say more than the assumptions behind them hold.
+    const tiny = (key) => key === "p" && one.p !== null && one.p < 1e-4;
+    const cells = keys.map((key) => element("td", tiny(key) ? "<1e-4" : number(where + "." + i + "." + key)));
     return element("tr", heading(element("bdi", one.name), "row"), ...cells);
   });
   document.querySelector("#table-strongest tbody").replaceChildren(...body);
+  const apart = at(where).some((one) => one.jackknife !== undefined);
+  document.querySelectorAll(".jackknife").forEach((one) => (one.hidden = !apart));
 }
 
 const SUSPECT_COLUMNS = [
