@@ -25,11 +25,11 @@ def wait_until_drawn(browser):
     wait_until(browser, "return document.documentElement.dataset.complete === 'true'")
 
 
-def wait_until(browser, script):
-    """Wait until a script returns true, a minute at most."""
+def wait_until(browser, script, most=60):
+    """Wait until a script returns true, a minute at most if nothing else is said."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    WebDriverWait(browser, 60, 0.05).until(lambda driver: driver.execute_script(script))
+    WebDriverWait(browser, most, 0.05).until(lambda driver: driver.execute_script(script))
 
 
 def press(browser, key, times=1):

@@ -62,18 +62,18 @@ def find(browser, selector):
     return browser.find_element("css selector", selector)
 
 
-def wait_until_settled(browser):
+def wait_until_settled(browser, most=60):
     """Wait until nothing is asked for and everything in sight is drawn."""
     script = (
         "return document.documentElement.dataset.idle === 'true'"
         " && document.documentElement.dataset.complete === 'true'"
     )
-    wait_until(browser, script)
+    wait_until(browser, script, most)
 
 
-def go(browser, screen):
+def go(browser, screen, most=60):
     find(browser, f"#tab-{screen}").click()
-    wait_until_settled(browser)
+    wait_until_settled(browser, most)
 
 
 def give(browser, selector, file):
@@ -127,8 +127,12 @@ def lasso(browser, chart, share=0.5):
 
 def picture(browser, name):
     if PICTURES:
+        from PIL import Image
+
         Path(PICTURES).mkdir(parents=True, exist_ok=True)
-        browser.save_screenshot(str(Path(PICTURES) / f"{name}.png"))
+        file = Path(PICTURES) / f"{name}.png"
+        browser.save_screenshot(str(file))
+        Image.open(file).convert("RGB").quantize(128).save(file, optimize=True)
 
 
 def test_from_a_file_to_a_prediction(browser, address):
@@ -141,11 +145,11 @@ def test_from_a_file_to_a_prediction(browser, address):
     picture(browser, "app-table")
     go(browser, "model")
     data = view(browser)
+    picture(browser, "app-model")
     assert_numbers_equal_data(browser, data)
     last = len(data["details"]) - 1
     assert press(browser, "END") == last
     assert_numbers_equal_data(browser, data)
-    picture(browser, "app-model")
     go(browser, "predict")
     give(browser, "#screen-predict .drop", GASOLINE)
     wait_until(browser, "return document.querySelectorAll('#predictions tbody tr').length === 60")
@@ -340,6 +344,33 @@ def test_a_hostile_table_does_no_harm(browser, address, tmp_path):
     assert (
         browser.execute_script("return document.querySelectorAll('main img, main b').length") == 0
     )
+    assert_stays_here(browser, address)
+
+
+def test_classes_are_shown_and_predicted(browser, address, tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 12)) + 3 * np.repeat(np.eye(12)[:3], 20, axis=0)
+    frame = pd.DataFrame(X, columns=[str(1100 + 2 * j) for j in range(12)])
+    frame.insert(0, "kind", np.repeat(["corn", "rye", "<img src=x onerror=window.hacked=1>"], 20))
+    file = tmp_path / "kinds.csv"
+    frame.to_csv(file, index=False)
+    visit(browser, address)
+    give(browser, "#screen-table .drop", file)
+    script = (
+        "const box = document.querySelector('[aria-label=\"Role of kind\"]');"
+        "box.value = 'response'; box.dispatchEvent(new Event('change'))"
+    )
+    browser.execute_script(script)
+    wait_until(browser, "return document.querySelector('#part-found svg') !== null")
+    go(browser, "model")
+    picture(browser, "app-classes")
+    assert sticking_out(browser) == []
+    assert not find(browser, "#tab-samples").is_enabled()
+    for screen in ("spectra", "trials", "out", "predict"):
+        go(browser, screen)
+    give(browser, "#screen-predict .drop", file)
+    wait_until(browser, "return document.querySelectorAll('#predictions tbody tr').length === 60")
+    assert "P(corn)" in find(browser, "#predictions").text
     assert_stays_here(browser, address)
 
 

@@ -8,6 +8,7 @@ import pytest
 from _helpers.command_line import GASOLINE, OZONE, run, run_json
 
 from plsdof.analysis.tables import to_content
+from plsdof.app.session import Session, arguments
 from plsdof.cli.browser import CommandLine
 from plsdof.errors import InvalidInputError
 from plsdof.files.writing import plain
@@ -46,6 +47,7 @@ RECIPES = {
     "scaled": [sets(scale=True)],
     "ridge": [sets(method="ridge")],
     "pcr": [sets(method="pcr", cv="10")],
+    "auto": [steps(("auto", True))],
     "hc3": [sets(covariance="hc3", intervals="normal")],
 }
 
@@ -53,6 +55,11 @@ RECIPES = {
 def same(desk, command):
     """Compare the analysis at hand with what the command line gives in the same folder."""
     mine = plain(to_content(desk.worker.bench.analysis(desk.session.state.options)))
+    return assert_same(mine, command)
+
+
+def assert_same(mine, command):
+    """Compare content with what the command line prints; return this."""
     found = run_json(*command[1:])
     for one in (mine, found):
         one["recipe"].pop("made")
@@ -93,6 +100,29 @@ def test_the_lines_of_python_give_the_same_coefficients(desk, events, capsys):
     np.testing.assert_allclose(names["found"].model.coef, analysis.model.coef, **close)
     assert names["found"].choice == analysis.choice
     assert analysis.choice in capsys.readouterr().out
+
+
+def test_every_step_of_a_session_replayed_by_the_command_line_gives_the_same(desk):
+    desk.add({"gasoline.csv": GASOLINE.read_bytes()}, "", "table")
+    events = [
+        sets(cv="5"),
+        steps(("snv", True)),
+        EXCLUDE,
+        sets(features=["1100:1500"]),
+        {"do": "include", "rows": [40]},
+        steps(("savgol:11:2:1", True), ("snv", False)),
+    ]
+    for event in events:
+        desk.session.apply(event)
+    desk.session.close()
+    # What a new session reads from the journal alone.
+    replayed = Session(desk.session.folder, CommandLine())
+    replayed.close()
+    fitted = [one.options for one in replayed.state.steps if one.options.get("response")]
+    assert len(fitted) == len(events) + 1
+    for options in fitted:
+        mine = plain(to_content(desk.worker.bench.analysis(options)))
+        assert_same(mine, CommandLine().command(arguments(options)))
 
 
 def test_a_table_of_many_kinds_of_columns_is_fitted_alike(desk):

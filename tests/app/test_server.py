@@ -251,13 +251,6 @@ def test_a_table_without_spectra_waits_for_its_response(page):
     assert "nowhere" in page.client.get("/table").json()["error"]
 
 
-def test_classes_are_left_to_the_command_line(page):
-    lines = ["kind,a,b"] + [f"{'xy'[i % 2]},{i % 7},{(i * 3) % 5}" for i in range(20)]
-    upload(page, ("t.csv", "\n".join(lines).encode()))
-    event(page, do="set", options={"response": ["kind"]})
-    assert "plsdof fit" in page.client.get("/table").json()["error"]
-
-
 def test_reference_values_are_joined_and_missing_ones_are_named(page):
     spectra = ["no," + ",".join(str(1100 + 2 * i) for i in range(12))]
     rng = np.random.default_rng(1)
@@ -526,3 +519,19 @@ def test_an_answer_is_strict_json(page):
     with pytest.raises(ValueError, match="JSON"):
         server._json({"value": float("nan")})
     assert post(page.client, "/demo")["undo"]
+
+
+def test_tables_of_numbers_are_sent_once(page):
+    page.post("/demo")
+    first = page.client.get("/view").json()["content"]
+    sent = [one["values"] for one in first["spectra"]["tables"]] + [
+        one for one in first["components"].values() if isinstance(one, dict)
+    ]
+    assert all(one["data"] for one in sent)
+    keys = ",".join(one["key"] for one in sent)
+    page.post("/event", json={"do": "prepare", "chain": [["snv", True]]})
+    after = page.client.get(f"/view?have={keys}").json()["content"]["spectra"]["tables"]
+    raw, prepared = after
+    assert raw["values"]["key"] == sent[0]["key"]
+    assert "data" not in raw["values"]
+    assert prepared["values"]["data"]

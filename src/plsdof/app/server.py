@@ -5,12 +5,13 @@ in the address, then in a cookie that other pages cannot send), the right Host a
 something, the right Origin. The page uploads and downloads; it cannot name a path.
 """
 
+import hashlib
 import json
 import secrets
 import shutil
 import socket
 import webbrowser
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -153,7 +154,7 @@ class Desk:
     def _recipe(self, options: dict[str, Any]) -> str:
         """Return what a trial was made with: its command, without table and response."""
         asked = {name: value for name, value in options.items() if name != "response"}
-        return " ".join(self.session.tools.command(arguments(asked))[3:]) or "as usual"
+        return " ".join(self.session.tools.command(arguments(asked))[3:]) or "defaults"
 
     def add(self, files: dict[str, bytes], folder: str, use: str) -> None:
         """Keep uploaded files, and use them as it was said."""
@@ -184,12 +185,13 @@ class Desk:
                 why = "guessed: the first measured column that is not a wavelength"
                 self.session.apply({"do": "set", "options": {"response": [found]}, "why": why})
 
-    def view(self, most_models: int | None) -> dict[str, Any]:
-        """Return what is drawn, and remember the trial."""
+    def view(self, most_models: int | None, have: Collection[str] = ()) -> dict[str, Any]:
+        """Return what is drawn, less the tables that the page has, and remember the trial."""
         options = self.session.state.options
         key = key_of(options)
         found: dict[str, Any] = self.worker.ask("show", options, most_models)
         summary = found.pop("summary")
+        _send_once(found["content"] or {}, have)
         if self.session.state.trials.get(key, {}).get("summary") != summary:
             event = {"do": "fitted", "trial": key, "options": options, "summary": summary}
             self.session.apply(event)
@@ -325,7 +327,8 @@ class Pages:
     async def view(self, request: Request) -> Any:
         """Return what is drawn: of the chosen model at once, or of all models."""
         most = 1 if request.query_params.get("models") == "chosen" else None
-        return await run_in_threadpool(self.desk.view, most)
+        have = request.query_params.get("have", "").split(",")
+        return await run_in_threadpool(self.desk.view, most, have)
 
     async def python(self, _: Request) -> Any:
         """Return lines of Python."""
@@ -389,6 +392,16 @@ def make_app(pages: Pages, *, token: str, port: int) -> Starlette:
     hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
     app.add_middleware(Guard, token=token, hosts=hosts)
     return app
+
+
+def _send_once(content: dict[str, Any], have: Collection[str]) -> None:
+    """Name the tables of numbers by their content, and leave out those the page has."""
+    blocks = [one["values"] for one in (content.get("spectra") or {"tables": ()})["tables"]]
+    blocks += [one for one in (content.get("components") or {}).values() if isinstance(one, dict)]
+    for one in blocks:
+        one["key"] = hashlib.sha256(one["data"].encode()).hexdigest()[:16]
+        if one["key"] in have:
+            del one["data"]
 
 
 def _limit(request: Request, most: int) -> None:
@@ -491,4 +504,5 @@ def listening(port: int | None) -> socket.socket:
         listener.bind(("127.0.0.1", port or 0))
     except OSError:
         listener.bind(("127.0.0.1", 0))
+    listener.listen()  # a browser that comes before the server is ready waits
     return listener

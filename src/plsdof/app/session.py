@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from plsdof.analysis import Analysis
+from plsdof.analysis.classes import ClassAnalysis
 from plsdof.chemometrics.checks import Kind
 from plsdof.errors import InvalidInputError
 from plsdof.files.tables import Table
@@ -45,7 +46,7 @@ class Tools(Protocol):
     def table(self, options: Options) -> Table:
         """Return the table that is read, joined if that is asked for."""
 
-    def fit(self, options: Options, **files: Path) -> Analysis:
+    def fit(self, options: Options, **files: Path) -> Analysis | ClassAnalysis:
         """Return the analysis, and write files such as ``report`` or ``model``."""
 
     def predict(self, model: Path, table: Path) -> dict[str, Any]:
@@ -198,7 +199,7 @@ def _set(state: State, event: Event) -> tuple[Options, str]:
 
 def _shown(value: Any) -> str:
     if value in (None, [], ""):
-        return "as usual"
+        return "default"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from plsdof._core.choice import LEFT_OUT
+from plsdof._core.display import plural
 from plsdof._core.inputs import Array
 from plsdof._core.warnings import quietly
 from plsdof.analysis import Analysis
+from plsdof.analysis.classes import ClassAnalysis
 from plsdof.analysis.data import Rows, TableProblem
 from plsdof.app.session import Options, Tools, arguments, in_ranges, key_of
 from plsdof.errors import InvalidInputError, PlsdofError
@@ -21,6 +24,7 @@ from plsdof.files.columns import header_number, labels_of
 from plsdof.files.tables import Table
 from plsdof.files.writing import write_tables
 from plsdof.plotting.style import readable
+from plsdof.report.classes import class_body
 from plsdof.report.content import MOST_MODELS, View, classes, report_content
 from plsdof.report.document import fragment
 
@@ -48,10 +52,10 @@ class Workbench:
 
     def __init__(self, tools: Tools, report: Callable[[str], None] = lambda _: None) -> None:
         self.tools, self.report = tools, report
-        self._analyses: OrderedDict[str, Analysis] = OrderedDict()
+        self._analyses: OrderedDict[str, Analysis | ClassAnalysis] = OrderedDict()
         self._numbers: tuple[Any, Any] = (None, None)
 
-    def analysis(self, options: Options) -> Analysis:
+    def analysis(self, options: Options) -> Analysis | ClassAnalysis:
         """Return the analysis that options ask for."""
         key = key_of(arguments(options))
         if key not in self._analyses:
@@ -155,6 +159,9 @@ class Workbench:
         """Return what is drawn, with the text around it: of all models or of the chosen one."""
         analysis = self.analysis(options)
         self.report("Preparing the pictures")
+        if isinstance(analysis, ClassAnalysis):
+            parts = {"found": class_body(analysis), "spectra": "", "models": ""}
+            return {"content": None, "parts": parts, "summary": class_summary(analysis)}
         with quietly():
             content = report_content(analysis, most_models)
             content["excluded"] = _excluded(self, analysis, options, most_models)
@@ -163,9 +170,10 @@ class Workbench:
 
     def python(self, options: Options) -> str:
         """Return lines of Python that give the same analysis."""
-        return "\n".join(
-            _python(self.tools.table(arguments(options)), self.analysis(options), options)
-        )
+        table, analysis = self.tools.table(arguments(options)), self.analysis(options)
+        if isinstance(analysis, ClassAnalysis):
+            return "# Classes: see PLSClassifier."
+        return "\n".join(_python(table, analysis, options))
 
     def write(self, options: Options, kind: str, adjusted: Adjusted) -> bytes:
         """Return a file: "report", "model", "out" (a workbook) or "plot"."""
@@ -262,7 +270,7 @@ def _cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else readable(str(value), 40)
 
 
-def _guesses(table: Table, found: Analysis | None) -> tuple[str, ...]:
+def _guesses(table: Table, found: Analysis | ClassAnalysis | None) -> tuple[str, ...]:
     return table.notes if found is None else found.data.notes
 
 
@@ -295,6 +303,21 @@ def summary(analysis: Analysis) -> dict[str, Any]:
         "errors": {name: float(one.rmse) for name, one in analysis.merit.items()},
         "parameters": analysis.path.parameters[analysis.order].tolist(),
         "rmsecv": known,
+    }
+
+
+def class_summary(analysis: ClassAnalysis) -> dict[str, Any]:
+    """Return the same of a classification; its errors are shares of rows."""
+    model = analysis.model
+    return {
+        "response": analysis.data.response,
+        "model": plural(int(model.n_components_), "component"),
+        "dof": float(model.dof_),
+        "n": analysis.data.shape[0],
+        "p": analysis.data.shape[1],
+        "errors": {"misclassified": float(analysis.errors[LEFT_OUT].error)},
+        "parameters": list(range(len(model.left_out_.error))),
+        "rmsecv": model.left_out_.error.tolist(),
     }
 
 

@@ -12,13 +12,16 @@ import typer
 
 from plsdof._core.inputs import as_count
 from plsdof.analysis import Analysis, Request
+from plsdof.analysis.classes import ClassAnalysis
 from plsdof.chemometrics.checks import Kind, check_calibration
+from plsdof.cli._classes import predicted_classes
 from plsdof.cli._data import Part, TestRows, is_streamed
 from plsdof.cli._options import OPTIONS, as_group
 from plsdof.cli._tables import JoinedReading, Reading
 from plsdof.cli.fit import Output, fit
 from plsdof.cli.predict import NewRows, new_rows, predict_table
 from plsdof.errors import InvalidInputError, MissingExtraError
+from plsdof.files.classes import CLASSES
 from plsdof.files.models import FrozenModel, load_model, save_model
 from plsdof.files.tables import Table
 
@@ -63,7 +66,7 @@ class CommandLine:
         with_response: Table = reading.with_response(_file(options), part.response, part.label)
         return with_response
 
-    def fit(self, options: dict[str, Any], **files: Path) -> Analysis:
+    def fit(self, options: dict[str, Any], **files: Path) -> Analysis | ClassAnalysis:
         """Return the analysis, and write files such as ``report`` or ``model``."""
         if not options.get("response"):
             raise InvalidInputError("choose the column to predict.")
@@ -71,17 +74,17 @@ class CommandLine:
         ends = [word for name, path in files.items() for word in (f"--{name}", path.name)]
         sys.argv = [*self.command(options), *ends]
         given: dict[str, Any] = {"quiet": True, **files}
-        found = fit(_file(options), **_groups(options), output=Output(**given))
-        if not found:
-            raise InvalidInputError("classes are not shown in the browser; use plsdof fit.")
-        return found[0]
+        found: Analysis | ClassAnalysis
+        (found, *_) = fit(_file(options), **_groups(options), output=Output(**given))
+        return found
 
     def predict(self, model: Path, table: Path) -> dict[str, Any]:
         """Return predictions of the rows of a table: columns, limits, notes."""
-        found = predict_table(
-            load_model(model), _read(Reading(), table, Path.cwd()), level=0.95, drop_missing=True
-        )
-        return dataclasses.asdict(found)
+        fitted, rows = load_model(model), _read(Reading(), table, Path.cwd())
+        if fitted.method == CLASSES:
+            columns, notes = predicted_classes(fitted, rows, drop_missing=True, label=None)
+            return {"columns": columns, "notes": notes}
+        return dataclasses.asdict(predict_table(fitted, rows, level=0.95, drop_missing=True))
 
     def check_calibration(self, model: Path, table: Path) -> dict[str, Any]:
         """Return tests of a model by rows with reference values, and a control chart."""
@@ -106,6 +109,8 @@ class CommandLine:
 def _control(model: Path, table: Path) -> tuple[FrozenModel, NewRows]:
     """Read a model, and the complete rows of a table."""
     fitted = load_model(model)
+    if fitted.method == CLASSES:
+        raise InvalidInputError("checks are for measured responses, not for classes.")
     found = new_rows(fitted, _read(Reading(), table, Path.cwd()), drop_missing=True)
     keep = found.complete
     columns = {name: values[keep] for name, values in found.columns.items()}

@@ -99,7 +99,7 @@ def fit(
         list[Path] | None,
         typer.Argument(metavar="[TABLE]...", help="Tables with the same columns, for more rows."),
     ] = None,
-) -> list[Analysis]:
+) -> list[Any]:
     """Fit a table, choose the number of components, and print the model."""
     files = (file, *(more or ()))
     for one in files:
@@ -121,8 +121,7 @@ def fit(
             found = read_problems(files if more else file, part, reading=reading, test=test)
             data = [one.after(request.preprocess) for one in found]
         if any(one.rows.classes for one in found):
-            _fit_classes(data, request, output, part.label)
-            return []
+            return [_fit_classes(data, request, output, part.label)]
     # A pass over the files has a bar of its own.
     passes = any(one.is_streamed for one in data)
     with show.waiting("Fitting", quiet=output.quiet or passes):
@@ -160,8 +159,8 @@ def fit(
     return analyses
 
 
-def _fit_classes(data: Sequence[Any], request: Request, output: Output, label: str | None) -> None:
-    """Fit one response of text, and print and write what was asked for."""
+def _fit_classes(data: Sequence[Any], request: Request, output: Output, label: str | None) -> Any:
+    """Fit one response of text, print and write what was asked for; return the analysis."""
     from plsdof.analysis.classes import classified
     from plsdof.cli._classes import show_classes, write_classes
 
@@ -179,6 +178,7 @@ def _fit_classes(data: Sequence[Any], request: Request, output: Output, label: s
     elif not output.quiet:
         show_classes(show.console(), made)
         _show_written(written)
+    return made
 
 
 # What an update changes

@@ -1,5 +1,5 @@
 // The screens from left to right, the settings of the model, what goes out, and the start.
-const SCREENS = { table: "Table", spectra: "Spectra", model: "Model", samples: "Samples", trials: "Trials", predict: "Predict", check: "Check", out: "Out" };
+const SCREENS = { table: "Table", spectra: "Spectra", model: "Model", samples: "Samples", trials: "Trials", predict: "Predict", check: "Check", out: "Export" };
 const FILES = { model: "Model file", report: "Report", out: "Workbook", plot: "Picture" };
 
 function openScreen(name) {
@@ -13,11 +13,11 @@ function openScreen(name) {
   window.scrollTo(0, 0);
   if (session) showSession();
   if (name === "table" && session && session.options.file) preview();
-  if (name === "out" && content) ask("/python").then((found) => (byId("python").textContent = found.python)).catch(complain);
+  if (name === "out" && (content || classes)) ask("/python").then((found) => (byId("python").textContent = found.python)).catch(complain);
   if (name === "predict" && session.chosen.predict) showPredictions();
   if (name === "check" && session.chosen.check) showChecks();
   page.complete = String(!content);
-  refresh();
+  if (content) refresh();
 }
 
 byId("tabs").append(...Object.entries(SCREENS).map(([name, text]) => button(text, () => openScreen(name), { id: "tab-" + name })));
@@ -29,7 +29,7 @@ function showSession() {
   byId("redo").disabled = !session.redo;
   byId("welcome").hidden = Boolean(session.options.file);
   ["drop-response", "drop-test"].forEach((id) => (byId(id).hidden = !session.options.file));
-  Object.keys(SCREENS).forEach((name) => (byId("tab-" + name).disabled = name !== "table" && name !== "out" && !content));
+  Object.keys(SCREENS).forEach((name) => (byId("tab-" + name).disabled = name !== "table" && name !== "out" && !content && !(classes && name !== "samples")));
   byId("command").textContent = session.command.map(quoted).join(" ");
   document.title = (session.options.response ? session.options.response.join(", ") + " · " : "") + "plsdof";
   showChain();
@@ -56,14 +56,14 @@ document.addEventListener("placed", () => isOpen("samples") && (showSamples(), s
 // How the model is made: each change is one step.
 const CHOICES = [
   ["method", "Method", [["pls", "PLS"], ["pcr", "PCR"], ["ridge", "ridge"]]],
-  ["criterion", "Chosen by", [["", "cross-validation"], ["average", "average of all sizes"], ["bic", "BIC"], ["aic", "AIC"], ["gcv", "GCV"], ["gmdl", "gMDL"]]],
-  ["cv", "Left out", [["", "as usual"], ["loo", "one by one"], ["5", "5 folds"], ["10", "10 folds"], ["20", "20 folds"]]],
-  ["scale", "Scaling", [["", "as usual"], ["true", "unit variance"], ["false", "centred only"]]],
+  ["criterion", "Size chosen by", [["", "cross-validation"], ["average", "weighted average of sizes"], ["bic", "BIC"], ["aic", "AIC"], ["gcv", "GCV"], ["gmdl", "gMDL"]]],
+  ["cv", "Cross-validation", [["", "default"], ["loo", "leave one out"], ["5", "5 folds"], ["10", "10 folds"], ["20", "20 folds"]]],
+  ["scale", "Scaling", [["", "default"], ["true", "unit variance"], ["false", "centred only"]]],
   ["split", "Test set", [["", "none"], ["random:0.3", "30 % at random"], ["kennard-stone:0.3", "30 % by Kennard-Stone"], ["spxy:0.3", "30 % by SPXY"], ["duplex:0.3", "30 % by DUPLEX"], ["last:0.3", "the last 30 %"]]],
-  ["missing", "Missing values", [["", "none allowed"], ["drop", "leave rows out"], ["interpolate", "interpolate"], ["impute", "impute"]]],
+  ["missing", "Missing values", [["", "not allowed"], ["drop", "drop the rows"], ["interpolate", "interpolate"], ["impute", "impute"]]],
   ["components", "Components", [["", "recommended"]]],
-  ["max_components", "At most", [["", "as usual"], ["5", "5"], ["10", "10"], ["20", "20"], ["40", "40"]]],
-  ["level", "Level of intervals", [["", "95 %"], ["0.9", "90 %"], ["0.99", "99 %"]]],
+  ["max_components", "Most components", [["", "default"], ["5", "5"], ["10", "10"], ["20", "20"], ["40", "40"]]],
+  ["level", "Interval level", [["", "95 %"], ["0.9", "90 %"], ["0.99", "99 %"]]],
 ];
 const asValue = (name, text) => {
   if (text === "") return null;

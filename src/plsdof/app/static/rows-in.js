@@ -2,11 +2,11 @@
 async function showPredictions() {
   try {
     const { file, released, found } = await ask("/predictions?kind=predict");
-    const by = released ? "by the released model" : "by the model at hand; release a trial to fix it";
+    const by = released ? "predicted with the released model" : "predicted with the current model; release a trial to keep using that one";
     const parts = [element("p", element("bdi", file), ", " + by + ". ", made("a", { className: "button", href: "/file?kind=predictions", download: "" }, "Save as Excel"))];
     const names = Object.keys(found);
     const one = found[names[0]].columns;
-    const head = ["Sample", ...names.flatMap((name) => [name, "from", "to", ...(found[name].columns.observed ? ["measured"] : []), "status"])];
+    const head = ["Sample", ...names.flatMap((name) => [name, ...limits(found[name]).map((kind) => LIMITS[kind] || kind), ...(found[name].columns.observed ? ["measured"] : []), "status"])];
     const body = one.row.slice(0, 500).map((row, i) => {
       const cells = names.flatMap((name) => predictionCells(found[name], i));
       return element("tr", made("th", { scope: "row" }, element("bdi", one.id ? cut(String(one.id[i]), 30) : "row " + row)), ...cells);
@@ -23,13 +23,18 @@ async function showPredictions() {
   }
 }
 
+// Beside a prediction: its interval, or the probability of every class.
+const LIMITS = { lower: "from", upper: "to" };
+const limits = (one) => Object.keys(one.columns).filter((name) => name in LIMITS || name.startsWith("P("));
+
 function predictionCells(found, i) {
   const { columns: one } = found;
-  const value = (name) => element("td", one[name] === undefined || one[name][i] === null ? "" : Number(one[name][i].toPrecision(6)));
+  const shortened = (value) => (typeof value === "number" ? Number(value.toPrecision(6)) : cut(value, 30));
+  const value = (name) => element("td", one[name][i] === null ? "" : shortened(one[name][i]));
   const word = one.status ? one.status[i] : one.prediction[i] === null ? "no prediction" : "ok";
   const why = one.reason && one.reason[i] ? ": " + one.reason[i] : "";
   const status = made("td", { className: "text " + (word === "ok" ? "" : "bad") }, word + why);
-  return [value("prediction"), value("lower"), value("upper"), ...(one.observed ? [value("observed")] : []), status];
+  return [value("prediction"), ...limits(found).map(value), ...(one.observed ? [value("observed")] : []), status];
 }
 
 async function showChecks() {
@@ -42,12 +47,14 @@ async function showChecks() {
   }
 }
 
+const TESTS = { bias: "Bias", sep: "SEP", slope: "Slope (t)", coverage: "Outside their interval", unlike: "Unlike the calibration" };
+
 function checkParts(name, one) {
   const body = one.tests.map((test) => {
     const word = test.passed === null ? "not tested" : test.passed ? "passed" : "failed";
     const verdict = made("td", { className: "text " + { passed: "good", failed: "bad" }[word] }, word);
     const numbers = [test.value, test.limit].map((value) => element("td", value === null ? "" : brief(value)));
-    return element("tr", heading(test.name, "row"), ...numbers, verdict, made("td", { className: "text recipe" }, test.text));
+    return element("tr", heading(TESTS[test.name] || test.name, "row"), ...numbers, verdict, made("td", { className: "text recipe" }, test.text));
   });
   const head = ["Test", "Value", "Limit", "", ""].map((text) => heading(text, "col"));
   const table = element("table", element("thead", element("tr", ...head)), element("tbody", ...body));
@@ -82,7 +89,7 @@ async function adjust(event) {
 // The control chart: errors in the order of the rows, with warning and action limits.
 function drawCheck(one) {
   const { errors, ewma, warning, action } = one.chart;
-  byId("chart-check").hidden = !errors.length;
+  byId("control").hidden = !errors.length;
   if (!errors.length) return;
   readTheme();
   const x = errors.map((_, i) => i + 1);

@@ -1,5 +1,5 @@
 // Samples: marked by a line, a click or a tick; excluded with a reason; brought back.
-const MEASURES = [["fitted", "Fitted"], ["left_out", "Left out"], ["residual", "Residual"], ["studentized", "Studentised"], ["leverage", "Leverage"], ["t2", "T²"], ["q", "Q"]];
+const MEASURES = [["fitted", "Fitted"], ["left_out", "Cross-validated"], ["residual", "Residual"], ["studentized", "Studentised"], ["leverage", "Leverage"], ["t2", "T²"], ["q", "Q"]];
 
 const targets = () => (state.marked.length ? state.marked : state.picked ? [state.row] : []);
 
@@ -63,7 +63,7 @@ function showExcluded() {
   });
   const head = ["Excluded", "Measured", "Predicted", "Reason", ""].map((name) => heading(name, "col"));
   const all = button("Bring all back", () => send({ do: "include", rows: found.map(([number]) => Number(number)) }));
-  byId("excluded").replaceChildren(element("h3", "Excluded samples"), made("p", { className: "assumes" }, "Crosses in the pictures; they take no part in the fit. ", all), made("div", { className: "scroll", tabIndex: 0 }, element("table", element("thead", element("tr", ...head)), element("tbody", ...body))));
+  byId("excluded").replaceChildren(element("h3", "Excluded samples"), made("p", { className: "assumes" }, "Shown as crosses in the pictures; they take no part in the fit. ", all), made("div", { className: "scroll", tabIndex: 0 }, element("table", element("thead", element("tr", ...head)), element("tbody", ...body))));
 }
 
 function showHistory() {

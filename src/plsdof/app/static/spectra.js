@@ -8,6 +8,7 @@ const PREPARATIONS = {
   baseline: ["Baseline correction (baseline)"],
   center: ["Centring of every spectrum (center)"],
   autoscale: ["Autoscaling of the columns (autoscale)"],
+  auto: ["Compare the usual ones and choose (auto)"],
 };
 const chain = () => session.options.chain || [];
 const prepare = (steps) => send({ do: "prepare", chain: steps });
@@ -41,7 +42,9 @@ showNumbers();
 byId("add-step").addEventListener("submit", (event) => {
   event.preventDefault();
   const numbers = [...byId("step-numbers").querySelectorAll("input")].map((box) => box.value);
-  prepare([...chain(), [[byId("step").value, ...numbers].join(":"), true]]);
+  const step = [[byId("step").value, ...numbers].join(":"), true];
+  // The automatic choice is among whole chains, so it stands alone.
+  prepare([step, ...chain()].some(([text]) => text === "auto") ? [step] : [...chain(), step]);
 });
 
 // Ranges are gathered first, then kept or left out.

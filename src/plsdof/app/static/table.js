@@ -18,7 +18,7 @@ function showTable(found) {
   const parts = [made("p", { className: "facts" }, element("bdi", found.file), " · " + facts.join(" · "))];
   if (!session.options.response)
     parts.push(made("p", { className: "note" }, "Which column is to be predicted? Choose “response” above it."));
-  else parts.push(made("p", {}, "Predict ", element("strong", element("bdi", session.options.response.join(", "))), " from " + found.predictors + " columns. Change what a column is by the box above it."));
+  else parts.push(made("p", {}, "Predict ", element("strong", element("bdi", session.options.response.join(", "))), " from " + found.predictors + " columns. Use the box above a column to change its role."));
   if (found.unmatched.length) {
     const names = made("strong", { className: "bad" }, element("bdi", found.unmatched.join(", ")));
     parts.push(made("p", { className: "note" }, "Without a reference value: ", names, ". ", button("Leave these rows out", () => set({ missing: "drop" }, "no reference value"))));
@@ -66,8 +66,10 @@ function tablePreview(found) {
     return element("tr", heading(String(number), "row"), ...cells);
   });
   const more = found.total - found.columns.length;
+  const predictors = found.predictors - found.columns.filter((one) => one.role === "predictor").length;
+  const hidden = more > predictors ? more + " more columns are not shown here, " + predictors + " of them predictors." : more ? more + " more predictors are not shown here." : "";
   const table = made("table", { className: "roles" }, element("thead", element("tr", heading("row", "col"), ...head)), element("tbody", ...body));
-  const rest = made("p", { className: "assumes" }, (found.rows > body.length ? "The first " + body.length + " of " + found.rows + " rows. " : "") + (more > 0 ? more + " more columns are not shown here, " + (found.predictors - found.columns.filter((one) => one.role === "predictor").length) + " of them predictors." : ""));
+  const rest = made("p", { className: "assumes" }, (found.rows > body.length ? "The first " + body.length + " of " + found.rows + " rows. " : "") + hidden);
   return made("div", {}, made("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "First rows of the table" }, table), rest);
 }
 

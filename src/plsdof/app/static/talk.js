@@ -1,6 +1,8 @@
 // Talking to the server: events out, the session and its view in.
 let session = null;
 let asked = 0;
+// A response of text: the page has tables and a picture of its classes, nothing to slide or mark.
+let classes = false;
 const byId = (id) => document.getElementById(id);
 
 function made(name, facts, ...children) {
@@ -96,8 +98,8 @@ async function look(before) {
   if (!byId("screen-table").hidden || !options.response) preview();
   if (!options.response) return forget();
   try {
-    for (const path of ["/view?models=chosen", "/view"]) {
-      const found = await ask(path);
+    for (const models of ["chosen", "all"]) {
+      const found = await ask("/view?models=" + models + "&have=" + [...blocks.keys()].join(","));
       if (mine !== asked) return;
       session = found.state;
       place(found);
@@ -114,8 +116,23 @@ function forget() {
   byId("screens").classList.remove("old");
 }
 
+// Tables of numbers are sent once: the page keeps them by a hash of what is in them.
+const blocks = new Map();
+const MOST_BLOCKS = 60;
+
+function complete(found) {
+  const some = found.content ? [...(found.content.spectra ? found.content.spectra.tables.map((one) => one.values) : []), ...Object.values(found.content.components || {})] : [];
+  for (const one of some.filter((block) => block && block.key)) {
+    if (one.data === undefined) one.data = blocks.get(one.key);
+    blocks.delete(one.key);
+    blocks.set(one.key, one.data);
+  }
+  [...blocks.keys()].slice(0, -MOST_BLOCKS).forEach((key) => blocks.delete(key));
+}
+
 // New text around pictures that stay: their holders move into it.
 function place(found) {
+  complete(found);
   for (const [name, text] of Object.entries(found.parts)) {
     const holder = byId("part-" + name);
     const fresh = made("template", { innerHTML: text });
@@ -125,13 +142,15 @@ function place(found) {
     });
     holder.replaceChildren(fresh.content);
   }
-  begin(found.content);
+  classes = !found.content;
+  if (classes) content = undefined;
+  else begin(found.content);
   performance.mark("answer");
-  begun();
+  if (!classes) begun();
   byId("screens").classList.remove("old");
   page.ready = "true";
-  page.complete = "false";
-  refresh();
+  page.complete = String(classes);
+  if (!classes) refresh();
 }
 
 // Before and after, in numbers that a person would write down.
@@ -144,7 +163,7 @@ function compareWith(before) {
   line.replaceChildren(element("strong", "Before: "), words(before), element("strong", " Now: "), words(now));
 }
 
-const ERRORS = { calibration: "RMSEC", "cross-validation": "RMSECV", test: "RMSEP" };
+const ERRORS = { calibration: "RMSEC", "cross-validation": "RMSECV", test: "RMSEP", misclassified: "Misclassified" };
 const errorsOf = (one) =>
   Object.entries(one.summary.errors).map(([kind, value]) => ERRORS[kind] + " " + brief(value)).join(", ");
 

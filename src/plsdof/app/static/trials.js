@@ -1,10 +1,11 @@
 // Trials: every model of the session, two side by side, one released.
 let compared = [];
+const kinds = () => Object.keys(ERRORS).filter((kind) => session.trials.some((one) => kind in one.summary.errors));
 
 function showTrials() {
   const keys = session.trials.map((one) => one.key);
   compared = compared.filter((key) => keys.includes(key));
-  const head = ["Compare", "Trial", "Made with", "Samples", "Model", "DoF", "RMSEC", "RMSECV", "RMSEP", "Note", ""].map((name) => heading(name, "col"));
+  const head = ["Compare", "Trial", "Made with", "Samples", "Model", "DoF", ...kinds().map((kind) => ERRORS[kind]), "Note", ""].map((name) => heading(name, "col"));
   byId("trials").tHead.replaceChildren(element("tr", ...head));
   byId("trials").tBodies[0].replaceChildren(...session.trials.map(trialRow));
   showCompared();
@@ -24,7 +25,7 @@ function trialRow(one, i) {
     button("Open", () => send({ do: "open", trial: one.key }), { disabled: now, "aria-label": "Open trial " + (i + 1) }),
     button(one.released ? "Released" : "Release", () => send({ do: "release", trial: one.key, on: !one.released }), { ariaPressed: String(one.released), "aria-label": "Release trial " + (i + 1) }),
   ];
-  const errors = Object.keys(ERRORS).map((kind) => element("td", summary.errors[kind] === undefined ? "" : brief(summary.errors[kind])));
+  const errors = kinds().map((kind) => element("td", summary.errors[kind] === undefined ? "" : brief(summary.errors[kind])));
   const facts = [made("td", { className: "text recipe" }, element("bdi", one.words)), element("td", String(summary.n)), element("td", summary.model), element("td", brief(summary.dof))];
   return made("tr", { className: now ? "chosen" : "" }, element("td", box), heading(i + 1 + (now ? " (now)" : ""), "row"), ...facts, ...errors, element("td", note), made("td", { className: "acts" }, ...acts));
 }
@@ -39,5 +40,5 @@ function showCompared() {
   byId("compared").replaceChildren(element("h3", "Side by side"), element("table", element("thead", element("tr", heading("", "col"), ...both.map((one) => heading(number(one), "col")))), element("tbody", ...body)));
   readTheme();
   const data = both.map((one, i) => ({ x: one.summary.parameters, y: one.summary.rmsecv, name: number(one), mode: "lines+markers", line: { color: theme.lines[i], dash: DASHES[i], width: 2 }, marker: { symbol: SYMBOLS[i], size: 7 } }));
-  Plotly.react("chart-trials", data, layout(axis("number of components", { rangemode: "tozero" }), axis("RMSECV")), { displayModeBar: false, responsive: true });
+  Plotly.react("chart-trials", data, layout(axis("number of components", { rangemode: "tozero" }), axis(both[0].summary.errors.misclassified === undefined ? "RMSECV" : "share misclassified")), { displayModeBar: false, responsive: true });
 }

@@ -1,0 +1,66 @@
+"""A response of text in the app: its classes, as `plsdof fit` has them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.command_line import run_json
+
+EVIL = "<script>window.hacked=1</script>"
+
+
+@pytest.fixture
+def table():
+    """Return spectra of three kinds, one of them with a hostile name."""
+    rng = np.random.default_rng(3)
+    kinds = np.repeat(["corn", "rye", EVIL], 20)
+    X = rng.normal(size=(60, 12)) + 3 * np.repeat(np.eye(12)[:3], 20, axis=0)
+    frame = pd.DataFrame(X, columns=[str(1100 + 2 * j) for j in range(12)])
+    frame.insert(0, "kind", kinds)
+    return frame.to_csv(index=False).encode()
+
+
+def started(page, table):
+    page.post("/upload", files=[("files", ("kinds.csv", table))], data={"use": "table"})
+    page.post("/event", json={"do": "set", "options": {"response": ["kind"]}})
+    return page.client.get("/view").json()
+
+
+def test_a_response_of_text_is_shown_and_listed_as_a_trial(page, table):
+    found = started(page, table)
+    assert found["content"] is None
+    assert "<svg" in found["parts"]["found"]
+    assert "<script" not in found["parts"]["found"]
+    (trial,) = found["state"]["trials"]
+    assert 0 <= trial["summary"]["errors"]["misclassified"] < 0.3
+    assert trial["summary"]["n"] == 60
+    assert page.client.get("/table").json()["error"] == ""
+    assert "PLSClassifier" in page.client.get("/python").json()["python"]
+
+
+def test_classes_are_those_of_the_command_line(page, table):
+    found = started(page, table)
+    printed = run_json(*found["state"]["command"][1:])
+    (trial,) = found["state"]["trials"]
+    assert trial["summary"]["dof"] == printed["dof"]
+    assert trial["summary"]["rmsecv"] == printed["models"]["error"]
+    assert trial["summary"]["errors"]["misclassified"] == printed["errors"]["left-out"]["error"]
+
+
+def test_classes_are_predicted_with_their_probabilities(page, table):
+    started(page, table)
+    page.post("/event", json={"do": "use", "file": "kinds.csv", "as": "predict"})
+    columns = page.client.get("/predictions?kind=predict").json()["found"]["kind"]["columns"]
+    likeliest = {"corn": "P(corn)", "rye": "P(rye)", EVIL: f"P({EVIL})"}
+    for i, name in enumerate(columns["prediction"]):
+        assert columns[likeliest[name]][i] == max(columns[one][i] for one in likeliest.values())
+    assert page.client.get("/file?kind=predictions").status_code == 200
+    for kind in ("model", "report", "out", "plot"):
+        assert page.client.get(f"/file?kind={kind}").status_code == 200
+
+
+def test_a_check_of_classes_is_refused(page, table):
+    started(page, table)
+    page.post("/event", json={"do": "use", "file": "kinds.csv", "as": "check"})
+    answer = page.client.get("/predictions?kind=check")
+    assert answer.status_code == 422
+    assert "classes" in answer.json()["error"]
