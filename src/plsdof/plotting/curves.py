@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+# Errors below this share of the largest one are rounding.
+_ROUNDING = 1e-10
+
 # Curves over the models of a path: Degrees of Freedom, criteria and errors of rows left out
 # ------------------------------------------------------------------------------------------
 
@@ -311,15 +314,18 @@ class ComparisonDisplay(Display):
 
     def _draw(self, style: dict[str, Any]) -> None:
         self.lines_ = {}
+        # A fit through all points leaves rounding, which has no place on a logarithmic axis.
+        least = _ROUNDING * np.nanmax(self.values, initial=0.0) if self.by in ROOTED else -np.inf
         for number, name in enumerate(dict.fromkeys(self.method.tolist())):
             color, dash, marker = LINES[number % len(LINES)]
-            line = {"color": color, "linestyle": dash, "marker": marker, "markersize": 4}
-            line["label"] = plain(method_label(name))
             rows = self.method == name
-            (self.lines_[name],) = self.ax_.plot(self.dof[rows], self.values[rows], **line | style)
+            line = sparse_markers(self.dof[rows]) | {"color": color, "linestyle": dash}
+            line |= {"marker": marker, "label": plain(method_label(name))}
+            values = np.where(self.values > least, self.values, np.nan)[rows]
+            (self.lines_[name],) = self.ax_.plot(self.dof[rows], values, **line | style)
         self.ax_.set_xlabel("Degrees of Freedom")
         self.ax_.set_ylabel(criterion_title(self.by))
-        if spans_decades(self.values):
+        if spans_decades(self.values[self.values > least]):
             self.ax_.set_yscale("log")
 
 

@@ -309,6 +309,7 @@ class CorrelationDisplay(Display):
         ax.plot(*self.y, marker="D", color=VERMILLION, linestyle="none", label=name)
         for axis, number in zip((ax.xaxis, ax.yaxis), self.components, strict=True):
             axis.set_label_text(f"correlation with component {number}")
+            axis.set_ticks([-1.0, -0.5, 0.0, 0.5, 1.0])
         ax.set_aspect("equal")
         far = np.argsort(-np.nan_to_num(np.sum(self.values**2, axis=1)), kind="stable")[:MOST_BARS]
         self._names = [self.features.names[i] for i in far], self.values[far]
@@ -409,7 +410,7 @@ class CoefficientDisplay(Display):
     def _draw(self, style: dict[str, Any]) -> None:
         ax, curve, self.band_ = self.ax_, is_spectrum(self.features), None
         which = drawn_features(self.features, self.coef)
-        title = f"coefficient ({plain(self.response)} per {self.per.replace('-', ' ')})"
+        title = f"coefficient ({plain(self.response, 16)} per {self.per.replace('-', ' ')})"
         style = {"color": BLUE, "label": "coefficient"} | style
         self.line_ = draw_over_features(ax, self.features, self.coef, which, **style)
         if self.lower is not None and self.upper is not None:
@@ -549,7 +550,7 @@ class ImportanceDisplay(Display):
         self.line_ = draw_over_features(
             self.ax_, self.features, self.values, which, **{"color": BLUE} | style
         )
-        show_features(self.ax_, self.features, which, plain(self.title))
+        show_features(self.ax_, self.features, which, plain(self.title, 60))
         self.limit_line_ = None
         if np.isfinite(self.limit):
             draw = self.ax_.axhline if is_spectrum(self.features) else self.ax_.axvline

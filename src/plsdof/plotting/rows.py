@@ -335,10 +335,10 @@ class ScoresDisplay(Display):
         names = [self.names[i] if self.names else "" for i in named]
         self._names = [*self.arrows, *names], [*self._draw_arrows(), *self.scores[named]]
         for axis, i in ((self.ax_.xaxis, 0), (self.ax_.yaxis, 1)):
-            shares = (
-                f"{self.x_share[i]:.0f}% of X, {self.y_share[i]:.0f}% of {plain(self.response)}"
+            name, x, y = plain(self.response, 16), self.x_share[i], self.y_share[i]
+            axis.set_label_text(
+                f"component {self.components[i]} ({x:.0f}% of X, {y:.0f}% of {name})"
             )
-            axis.set_label_text(f"component {self.components[i]} ({shares})")
 
     def _draw_groups(self, style: dict[str, Any]) -> None:
         every = np.array([""] * len(self.scores)) if self.groups is None else self.groups

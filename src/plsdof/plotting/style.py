@@ -374,9 +374,20 @@ def write_names(ax: "Axes", names: Sequence[str], points: Iterable[Any]) -> None
             text.remove()
 
 
-def plain(text: str, most: int = 30) -> str:
-    """Return a readable text that matplotlib does not take for mathematics."""
-    return readable(text, most).replace("$", r"\$")
+def plain(text: str, most: int = 24) -> str:
+    """Return a readable text that matplotlib does not take for mathematics.
+
+    Names of one table often differ at their ends: what is too much is left out of the middle.
+
+    Examples
+    --------
+    >>> plain("molecular descriptor 17", 12)
+    'molecu…or 17'
+    """
+    whole = readable(text)
+    start = most // 2
+    cut = whole if len(whole) <= most else f"{whole[:start]}…{whole[start + 1 - most :]}"
+    return cut.replace("$", r"\$")
 
 
 # What the displays share: their axes, estimators in the place of models, and a choice to mark
