@@ -100,7 +100,9 @@ def test_selections_equal_those_of_r(path, reference, criterion, dof, noise, blo
 def test_krylov_criteria_equal_those_of_r_with_its_noise(path, reference, criterion):
     right = where_r_krylov_is_right(reference)
     dof = np.minimum(path.dof, min(reference.n - 1, reference.p + 1))
-    scores = getattr(criteria, criterion)(path.rss, dof, reference.n, noise_of_r_krylov(path))
+    noise = noise_of_r_krylov(path)
+    fits = criteria.Fits(rss=path.rss, dof=dof, noise=noise, n=reference.n, total=path.rss[0])
+    scores = getattr(criteria, criterion)(fits)
     expected = numbers(reference.ic[f"{criterion}_krylov"]["score"])[right]
     np.testing.assert_allclose(scores[right], expected, rtol=1e-7)
 

@@ -193,7 +193,7 @@ def test_unusable_penalties_are_refused(alphas):
         (lambda p: p.criterion("bic", dof="none"), "'exact', 'naive', 'clipped'"),
         (lambda p: p.criterion("bic", noise=-1.0), "variance > 0"),
         (lambda p: p.criterion("bic", noise=[1.0]), "variance > 0"),
-        (lambda p: p.select("bic", rule="best"), "'first-minimum', 'global-minimum'"),
+        (lambda p: p.select("bic", rule="best"), "'first-minimum', 'paper', 'global-minimum'"),
     ],
 )
 def test_unusable_options_of_a_path_say_what_is_allowed(call, match):

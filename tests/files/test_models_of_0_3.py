@@ -32,9 +32,7 @@ def answers(model, rows):
     yield "limits", lambda: model.predict_interval(rows, 0.9)
     yield "mean", lambda: model.predict_interval(rows, 0.9, kind="mean")
     yield "t2", lambda: model.hotelling_t2(rows).values
-    yield "t2_limit", lambda: model.hotelling_t2(rows).limit
     yield "q", lambda: model.q_residuals(rows).values
-    yield "q_limit", lambda: model.q_residuals(rows).limit
     yield "coef", lambda: model.coef_
 
 
