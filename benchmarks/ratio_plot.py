@@ -42,17 +42,18 @@ def plot(records: Sequence[dict[str, Any]], regimes: Sequence[Regime], file: Pat
 def _panel(axis: Any, records: Sequence[dict[str, Any]], regimes: Sequence[Regime]) -> None:
     places = {regime.name: number for number, regime in enumerate(regimes)}
     axis.axhline(1.0, color="black", linewidth=1.2, label=BY_KEY[OURS].title)
-    for number, one in enumerate(CONTESTANTS):
+    drawn = [one for one in CONTESTANTS if one.task == "choose" or one.key == FLOOR]
+    for marker, one in zip(_MARKERS, drawn, strict=False):
         points = [
             (places[r["regime"]], r["ratio_to_ours"])
             for r in records
             if r["contestant"] == one.key and r["ratio_to_ours"] and one.key != OURS
         ]
-        if points and (one.task == "choose" or one.key == FLOOR):
+        if points:
             floor = one.kind == "floor"
             axis.plot(
                 *zip(*points, strict=True),
-                _MARKERS[number],
+                marker,
                 label=one.title,
                 color="0.55" if floor else "0.15",
                 markerfacecolor="none" if floor else "0.8" if one.kind == "ours" else "0.35",

@@ -170,7 +170,7 @@ def test_text_columns_of_a_frame_are_named():
         ({"solver": "qr"}, "'auto', 'svd', 'gram'; got 'qr'"),
         ({"sample_weight": [1, 2]}, "one entry per row"),
         ({"sample_weight": -np.ones(6)}, "not negative"),
-        ({"sample_weight": np.zeros(6)}, r"0 row\(s\) with a positive weight"),
+        ({"sample_weight": np.zeros(6)}, r"0 row\(s\)"),
         ({"sample_weight": np.full(6, 0.1)}, "sums to 0.6"),
     ],
 )

@@ -123,7 +123,7 @@ def test_what_was_merged_comes_off_again(ratio, weighted):
     expected = Moments.of(X[kept], y[kept], some[1])
     scatter = scatter_of(expected)
     assert relative(scatter_of(found) - scatter, scatter) < 1e-13
-    np.testing.assert_allclose(found.x_mean, expected.x_mean, rtol=1e-14)
+    np.testing.assert_allclose(found.x_mean, expected.x_mean, rtol=1e-14, atol=1e-15)
     assert (found.n, found.n_rows) == (pytest.approx(expected.n, rel=1e-14), 30)
     np.testing.assert_array_equal(whole.without(Moments.empty()).xx, whole.xx)
 
@@ -263,9 +263,9 @@ def test_bad_rows_are_refused_and_not_added(change, message):
 
 
 def test_too_few_rows_are_refused():
-    with pytest.raises(InvalidInputError, match=r"0 row\(s\) with a positive weight"):
+    with pytest.raises(InvalidInputError, match=r"0 row\(s\)"):
         Moments.empty().gram()
-    with pytest.raises(InvalidInputError, match=r"1 row\(s\) with a positive weight"):
+    with pytest.raises(InvalidInputError, match=r"1 row\(s\)"):
         Moments.of([[1.0], [2.0]], [1.0, 2.0], [0.0, 3.0]).gram()
     with pytest.raises(InvalidInputError, match=r"sample_weight sums to 0\.2"):
         Moments.of([[1.0], [2.0]], [1.0, 2.0], [0.1, 0.1]).gram()

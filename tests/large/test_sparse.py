@@ -251,7 +251,7 @@ def test_nan_and_infinity_are_refused_with_row_and_column(bad):
         ({"scale": np.ones(12)}, "scale must be True or False"),
         ({"limit": -1}, "limit must be >= 0"),
         ({"y": np.ones(3)}, "y has 3 entries but X has 40 rows"),
-        ({"sample_weight": np.eye(40)[0]}, "at least 2 rows must have a positive weight"),
+        ({"sample_weight": np.eye(40)[0]}, "at least 2 are needed"),
         ({"X": scipy.sparse.csr_array((1, 12))}, r"at least 2 rows and 1 column.*\(1, 12\)"),
         ({"X": scipy.sparse.csr_array((40, 0))}, r"at least 2 rows and 1 column.*\(40, 0\)"),
         ({"X": scipy.sparse.csr_array(np.ones((40, 12)) * 1j)}, "real numbers; got complex128"),
