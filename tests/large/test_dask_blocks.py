@@ -241,7 +241,9 @@ def test_nullable_columns_are_numbers_unless_something_is_missing(frame):
     frame = frame.astype({"count": "Int64"})
     frame.loc[12, "count"] = None
     blocks = dask_blocks(stored(frame, "memory", None), "y")
-    with pytest.raises(InvalidInputError, match=r"chunk 1: .* column\(s\) 'count', the first in row 12"):
+    with pytest.raises(
+        InvalidInputError, match=r"chunk 1: .* column\(s\) 'count', the first in row 12"
+    ):
         assembled(blocks)
 
 
@@ -368,7 +370,10 @@ def test_missing_values_are_named_by_chunk_column_and_row(axis, chunk):
     ("vectors", "message"),
     [
         ({"y": np.inf}, "In chunk 2: .* NaN or infinity, in column.* 'y', the first in row 12"),
-        ({"w": np.nan}, "In chunk 2: .* NaN or infinity, in column.* 'sample_weight', the first in row 12"),
+        (
+            {"w": np.nan},
+            "In chunk 2: .* NaN or infinity, in column.* 'sample_weight', the first in row 12",
+        ),
         ({"w": -1.0}, "In chunk 2: sample_weight must be finite and not negative"),
     ],
 )

@@ -307,7 +307,7 @@ def test_every_claim_is_checked_or_needs_larger_dimensions(everything):
     _, exhibits = everything
     found = {check.claim.name for exhibit in exhibits.values() for check in exhibit.checks}
     high = {"fig4-naive-worse", "fig6-d50-flat", "fig6-d210-steep", "fig6-steeper"}
-    # Judged only where rounding made some Degrees of Freedom negative, which depends on the machine.
+    # Judged only where rounding made Degrees of Freedom negative, which not every machine does.
     high.add("fig8-negative-is-rounding")
     for name in work._CLAIMS:
         pattern = re.compile(re.escape(name).replace(r"\{\}", ".*"))
