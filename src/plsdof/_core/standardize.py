@@ -248,8 +248,8 @@ def require_enough(n_rows: int, total: float) -> None:
     """Refuse too few rows with a positive weight, or weights whose sum leaves too little to fit."""
     if n_rows < 2:
         raise InvalidInputError(
-            f"There are {n_rows} row(s) whose weight is not zero; at least 2 are needed. Check that "
-            "rows are observations and columns are variables."
+            f"{n_rows} row(s) have a positive weight; at least 2 are needed. Check that rows are "
+            "observations and columns are variables."
         )
     if total <= 1:
         raise InvalidInputError(
