@@ -72,5 +72,5 @@ def test_names_of_any_kind_are_kept_checked_and_put_in_order():
 def test_older_files_are_refused(version, tmp_path):
     content = json.loads((FOLDER / "pls.json").read_text(encoding="utf-8"))
     (tmp_path / "old.json").write_text(json.dumps(content | {"version": version}))
-    with pytest.raises(InvalidInputError, match="'version'"):
+    with pytest.raises(InvalidInputError):
         plsdof.load_model(tmp_path / "old.json")

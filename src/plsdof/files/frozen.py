@@ -10,11 +10,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Meta
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import Noise
@@ -74,12 +73,6 @@ if TYPE_CHECKING:
 _EPS = float(np.finfo(np.float64).eps)
 Kind = Literal["observation", "mean"]
 Method = Literal["left-out", "normal"]
-# Beyond these numbers, squares and quotients leave the range of 64-bit floats.
-LARGEST, SMALLEST = 1e150, 1e-150
-# What an entry of a model file may be.
-Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
-Size = Annotated[float, Meta(ge=0.0, le=LARGEST)]
-Positive = Annotated[float, Meta(ge=SMALLEST, le=LARGEST)]
 _NONE = read_only(np.zeros(0))
 
 
@@ -100,11 +93,11 @@ class Adjustment:
     """
 
     kind: str
-    slope: Number = 1.0
-    intercept: Number = 0.0
+    slope: float = 1.0
+    intercept: float = 0.0
     date: str = ""
     reason: str = ""
-    rows: Size = 0.0
+    rows: float = 0.0
     parent: str = ""
 
 
@@ -113,8 +106,8 @@ class KernelRows:
     """A kernel with the standardised training rows (k, p) and their mean kernel values (k,)."""
 
     name: str
-    degree: Number
-    coef0: Number
+    degree: float
+    coef0: float
     rows: Array
     mean: Array
 
@@ -190,7 +183,7 @@ class Member:
 
     coef: Array
     preparation: int = 0
-    weight: Size = 1.0
+    weight: float = 1.0
     rotations: Array | None = None
     shares: Array = field(default_factory=_none)
 
@@ -225,7 +218,7 @@ class RowCheck:
     t2: Array = field(default_factory=_none)
     q: Array = field(default_factory=_none)
     weights: Array = field(default_factory=_none)
-    units: Size = 0.0
+    units: float = 0.0
 
     def limit(self, name: str, n: float, level: float) -> Limit:
         """Return the limit of "t2" or "q" of new rows."""
@@ -243,21 +236,21 @@ class FrozenResponse:
     """What a `FrozenModel` keeps of one response; see `plsdof.files.models`."""
 
     response: str
-    y_mean: Number
-    parameter: Number
-    members: Annotated[tuple[Member, ...], Meta(min_length=1)]
+    y_mean: float
+    parameter: float
+    members: tuple[Member, ...]
     choice: Mapping[str, Any]
-    dof: Number = math.nan
-    gamma: Number = math.nan
+    dof: float = math.nan
+    gamma: float = math.nan
     scores: Array = field(default_factory=_none)
     weights: Array = field(default_factory=_none)
-    groups: Size = math.nan
-    spent: Number = 1.0
-    reach: Size = 0.0
-    rmsecv: Size = math.nan
-    sec: Size = math.nan
-    noise_variance: Size = math.nan
-    df: Positive = math.nan
+    groups: float = math.nan
+    spent: float = 1.0
+    reach: float = 0.0
+    rmsecv: float = math.nan
+    sec: float = math.nan
+    noise_variance: float = math.nan
+    df: float = math.nan
     factor: Array | None = None
     check: RowCheck | None = None
     interval_method: str = ""
@@ -288,6 +281,12 @@ class FrozenResponse:
         if self.choice.get("rule") == "average":
             return str(self.choice["message"]).partition(" (")[0]
         return ""
+
+    @property
+    def mean_square(self) -> float:
+        """Mean of the squared scores."""
+        weights = self.weights if len(self.weights) else None
+        return float(np.average(self.scores**2, weights=weights)) if len(self.scores) else math.nan
 
     @property
     def correction(self) -> tuple[float, float]:
@@ -360,8 +359,8 @@ class FrozenModel:
     (FrozenModel(pls, n_components=2, response='y', p=12), 0.7, array([[ 1.4, 19.1]]))
     """
 
-    names: Annotated[tuple[str, ...], Meta(min_length=1)]
-    n: Positive
+    names: tuple[str, ...]
+    n: float
     method: str
     parameter_name: str
     source: Mapping[str, Any]
@@ -370,8 +369,8 @@ class FrozenModel:
     one_response: bool = True
     named: bool = True
     responses_named: bool = True
-    preparations: Annotated[tuple[Preparation, ...], Meta(min_length=1)]
-    responses: Annotated[tuple[FrozenResponse, ...], Meta(min_length=1)]
+    preparations: tuple[Preparation, ...]
+    responses: tuple[FrozenResponse, ...]
     transfer: Transfer | None = None
     parent: str = ""
     sha256: str = ""
@@ -471,7 +470,7 @@ class FrozenModel:
         with columns (name, "lower") and (name, "upper") if y had columns. Methods: see
         `interval_methods`. Cost: O(n_new p), of "normal" O(n_new k p).
         """
-        found = [self._interval(one, X, level, kind, method) for one in self.responses]
+        found = [self.interval(one, X, level, kind, method) for one in self.responses]
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
         named: Array | DataFrame
         if self.one_response:
@@ -490,11 +489,17 @@ class FrozenModel:
         method: str | None = None,
     ) -> Interval:
         """Return the same of the only response as `plsdof.inference.prediction_interval` does."""
-        return self._interval(self._only(), X, level, kind, method)
+        return self.interval(self._only(), X, level, kind, method)
 
-    def _interval(
-        self, one: FrozenResponse, X: Any, level: float, kind: str, method: str | None
+    def interval(
+        self,
+        one: FrozenResponse,
+        X: Any,
+        level: float = 0.95,
+        kind: str = "observation",
+        method: str | None = None,
     ) -> Interval:
+        """Return the same of one of the responses."""
         as_choice(kind, "kind", get_args(Kind))
         level = as_level(level)
         known = one.interval_methods
@@ -504,7 +509,11 @@ class FrozenModel:
         if kind == "mean" and method != "normal":
             raise InvalidInputError(f"kind='mean' needs method='normal'; got {method!r}.")
         if method not in known:
-            raise NotAvailableError(_not_kept(method, one, self.n))
+            raise NotAvailableError(
+                f"Intervals of method {method!r} are not available: the model was kept without "
+                "what they need, or its Degrees of Freedom leave nothing to estimate the noise "
+                f"from. It has: {', '.join(map(repr, known)) or 'none'}."
+            )
         deviations = self._deviations(X)
         center, slope = self._center(one, deviations), abs(one.correction[0])
         if method == LEFT_OUT:
@@ -541,23 +550,22 @@ class FrozenModel:
     def calibration_errors(self) -> CalibrationErrors:
         """Errors of the calibration that later ones are compared with, adjusted as predictions."""
         one = self._only()
-        slope, rmsecv = abs(one.correction[0]), one.rmsecv
-        if math.isnan(rmsecv) and len(one.scores):  # a file of version 3
-            weights = one.weights if len(one.weights) else None
-            rmsecv = math.sqrt(float(np.average(one.scores**2, weights=weights)))
-        units = self.n if math.isnan(one.groups) else one.groups
-        df = self.n - one.parameter - 1.0
+        slope = abs(one.correction[0])
+        # A file of version 3 has no rmsecv.
+        rmsecv = math.sqrt(one.mean_square) if math.isnan(one.rmsecv) else one.rmsecv
         return CalibrationErrors(
-            rmsecv=slope * rmsecv, units=units, spent=one.spent, sec=slope * one.sec, df=df
+            rmsecv=slope * rmsecv,
+            units=self.n if math.isnan(one.groups) else one.groups,
+            spent=one.spent,
+            sec=slope * one.sec,
+            df=self.n - one.parameter - 1.0,
         )
 
     def expected_errors(self, X: Any) -> Array:
         """Return how large errors of new rows are expected, by rows left out. Shape (n_new,)."""
         one, deviations = self._only(), self._deviations(X)
-        weights = one.weights if len(one.weights) else None
-        known = np.average(one.scores**2, weights=weights) if len(one.scores) else math.nan
         spread = np.ones(len(deviations[0])) + one.reach * self._leverage(one, deviations)
-        return np.asarray(abs(one.correction[0]) * np.sqrt(known * spread))
+        return np.asarray(abs(one.correction[0]) * np.sqrt(one.mean_square * spread))
 
     def adjusted(
         self,
@@ -583,7 +591,6 @@ class FrozenModel:
         """
         if not reason.strip():
             raise InvalidInputError("An adjustment needs a reason, which is kept with the model.")
-        self._only()
         made = correction(y, self.predict(X), kind, force=force)
         forced = "" if made.significant else " (not significant)"
         adjustment = Adjustment(
@@ -639,14 +646,13 @@ class FrozenModel:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         return replace(self, parent=model_checksum(self), created=created, sha256="", **changes)
 
-    def adjusted_by(self, adjustment: Adjustment, response: int = 0) -> "FrozenModel":
-        """Return a model whose predictions of a response are corrected after all else."""
+    def adjusted_by(self, adjustment: Adjustment) -> "FrozenModel":
+        """Return a model whose predictions are corrected after all else."""
         from plsdof.files.models import model_checksum
 
-        kept, old = list(self.responses), self.responses[response]
-        kept_with = replace(adjustment, parent=adjustment.parent or model_checksum(self))
-        kept[response] = replace(old, adjustments=(*old.adjustments, kept_with))
-        return self.derived(responses=tuple(kept))
+        one = self._only()
+        kept = replace(adjustment, parent=adjustment.parent or model_checksum(self))
+        return self.derived(responses=(replace(one, adjustments=(*one.adjustments, kept)),))
 
     def unadjusted(self) -> "FrozenModel":
         """Return a model without the last adjustment."""
@@ -734,19 +740,6 @@ class FrozenModel:
                 "intervals; fit and keep it again."
             )
         return check
-
-
-def _not_kept(method: str, one: FrozenResponse, n: float) -> str:
-    if method == "normal" and one.factor is not None:
-        return (
-            f"The model has {one.dof:.1f} Degrees of Freedom for {n:g} observations, which leaves "
-            "nothing to estimate the noise from, so that intervals of method 'normal' are missing."
-        )
-    known = ", ".join(map(repr, one.interval_methods)) or "none"
-    return (
-        f"Intervals of method {method!r} are not available: the model was kept without what they "
-        f"need. It has: {known}. Fit and keep it again."
-    )
 
 
 def _numbered(count: int, letter: str = "x") -> tuple[str, ...]:

@@ -78,10 +78,11 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -89,7 +90,7 @@ import numpy as np
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.model import Fitted, Model
 from plsdof.errors import InvalidInputError
-from plsdof.files.frozen import LARGEST, SMALLEST, FrozenResponse, Method, Preparation
+from plsdof.files.frozen import Preparation
 from plsdof.files.frozen import FrozenModel as FrozenModel
 from plsdof.files.frozen import frozen_model as frozen_model
 from plsdof.files.writing import atomic_write, plain
@@ -219,12 +220,10 @@ def _parsed(raw: bytes) -> dict[str, Any]:
 def from_content(content: dict[str, Any]) -> FrozenModel:
     """Check the content of a model file and return the model."""
     version = content.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < OLDEST:
-        _refuse("version", f"a whole number from {OLDEST} to {VERSION}")
-    if version > VERSION:
+    if version not in (OLDEST, VERSION):
         raise InvalidInputError(
-            f"the model file has version {version}, this package reads up to {VERSION}; upgrade "
-            "plsdof."
+            f"the model file has version {version!r}, and this package reads {OLDEST} and "
+            f"{VERSION}; upgrade plsdof, or fit the model again."
         )
     if content.get("sha256") != checksum(content):
         raise InvalidInputError(
@@ -237,9 +236,7 @@ def from_content(content: dict[str, Any]) -> FrozenModel:
     except (msgspec.ValidationError, OverflowError) as error:
         raise InvalidInputError(f"the model file has a wrong entry: {error}.") from error
     model = replace(model, preparations=tuple(map(_prepared, model.preparations)))
-    for key, is_right, allowed in _conditions(model):
-        if not is_right:
-            _refuse(key, allowed)
+    _require_answers(model)
     return model
 
 
@@ -292,75 +289,19 @@ def _prepared(one: Preparation) -> Preparation:
     return replace(one, x_scale=scale, preprocessing=chain)
 
 
-def _conditions(model: FrozenModel) -> Iterator[tuple[str, bool, str]]:
-    """Yield entries, whether they fit the others, and what is allowed."""
-    p, count = len(model.names), len(model.preparations)
-    for key, array in _arrays(model):
-        with np.errstate(invalid="ignore"):
-            fine = np.abs(array) <= LARGEST
-        if key == "x_scale":
-            yield (
-                key,
-                bool(np.all(array >= SMALLEST) and np.all(fine | np.isinf(array))),
-                ("positive or null"),
-            )
-        else:
-            yield key, bool(fine.all()), f"finite number(s) up to {LARGEST:g}"
-        if key in ("scores", "weights", "residual_variances", "shares"):
-            yield key, bool((array >= 0).all()), "0 or more"
-    yield "one_response", not model.one_response or len(model.responses) == 1, "true or false"
-    if (step := model.transfer) is not None:
-        q = len(step.names) or p
-        yield "offset", step.offset.shape == (p,), f"a list of {p} numbers"
-        yield "matrix", step.matrix is None or step.matrix.shape == (q, p), f"a {q} x {p} matrix"
-        odd = step.bands is None or (step.bands.shape[1:] == (p,) and len(step.bands) % 2 == 1)
-        yield "bands", odd, f"a matrix with {p} columns and an odd number of rows"
-        yield "names", step.matrix is not None or q == p, f"{p} names"
-    for part in model.preparations:
-        yield "x_mean", part.x_mean.shape == (p,), f"a list of {p} numbers"
-        yield "x_scale", part.x_scale.shape == (p,), f"a list of {p} numbers"
-        if part.kernel is not None:
-            size = len(part.kernel.rows)
-            yield "rows", part.kernel.rows.shape == (size, p), f"a matrix with {p} columns"
-            yield "mean", part.kernel.mean.shape == (size,), f"a list of {size} numbers"
+def _require_answers(model: FrozenModel) -> None:
+    """Refuse entries that do not fit each other: what a model says of a row must be numbers."""
+    row = np.linspace(1.0, 2.0, len(model.columns))[None]
+    asked = [model.predict]
     for one in model.responses:
-        for member in one.members:
-            yield "preparation", 0 <= member.preparation < count, f"from 0 to {count - 1}"
-            size, R = model.preparations[member.preparation].size, member.rotations
-            yield "coef", member.coef.shape == (size,), f"a list of {size} numbers"
-            yield "rotations", R is None or R.shape[1:] == (size,), f"a matrix of {size} columns"
-            rows = 0 if R is None else len(R)
-            yield "shares", len(member.shares) in (0, rows), f"a list of {rows} numbers"
-        yield from _conditions_of_response(one, p)
-
-
-def _conditions_of_response(one: FrozenResponse, p: int) -> Iterator[tuple[str, bool, str]]:
-    yield "weights", len(one.weights) in (0, len(one.scores)), f"{len(one.scores)} numbers"
-    methods = get_args(Method)
-    yield "interval_method", one.interval_method in ("", *methods), f"one of {', '.join(methods)}"
-    G, check = one.factor, one.check
-    single = G is None or len(one.members) == 1
-    yield "factor", single and (G is None or G.shape[1:] == (p,)), f"a matrix with {p} columns"
-    if check is not None:
-        rows = 0 if one.main.rotations is None else len(one.main.rotations)
-        L, n = check.loadings, len(check.weights)
-        fits = L.shape[1:] == (p,) and len(L) <= rows
-        yield "loadings", fits, f"a matrix with {p} columns and at most {rows} rows"
-        lengths = {len(check.t2), len(check.q)} <= {0, n}
-        yield "weights", lengths, "as many as there are rows left out"
-
-
-def _arrays(value: Any, key: str = "") -> Iterator[tuple[str, Array]]:
-    """Yield all arrays of a frozen model with their names."""
-    if isinstance(value, np.ndarray):
-        yield key, value
-    elif isinstance(value, tuple):
-        for one in value:
-            yield from _arrays(one, key)
-    elif is_dataclass(value):
-        for each in fields(value):
-            yield from _arrays(getattr(value, each.name), each.name)
-
-
-def _refuse(key: str, allowed: str) -> NoReturn:
-    raise InvalidInputError(f"the entry {key!r} of the model file must be {allowed}.")
+        asked += [partial(model.interval, one, method=how) for how in one.interval_methods]
+    if len(model.responses) == 1 and model.check is not None:
+        asked += [model.hotelling_t2, model.q_residuals]
+    try:
+        answers = [ask(row) for ask in asked]
+    except (LookupError, ArithmeticError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"entries of the model file do not fit each other: {error}."
+        ) from error
+    if not np.isfinite(answers[0]).all():
+        raise InvalidInputError("entries of the model file do not give a prediction.")
