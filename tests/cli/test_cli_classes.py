@@ -13,7 +13,8 @@ from _helpers.command_line import (
 )
 from sklearn.datasets import load_iris
 
-from plsdof import PLSClassifier, load_model
+from plsdof import PLSClassifier, PLSRegressor, load_model
+from plsdof.errors import ConstantColumnWarning, NotAvailableError
 from plsdof.files.classes import class_probabilities
 
 
@@ -125,6 +126,25 @@ def test_a_classifier_can_be_kept_in_a_file(iris, tmp_path, classes):
     np.testing.assert_allclose(class_probabilities(loaded, X), model.predict_proba(X), atol=1e-12)
     assert [one.response for one in loaded.responses] == model.classes_.tolist()
     assert json.loads((tmp_path / "m.json").read_text())["method"] == "pls-classes"
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_none_of_these_is_kept_in_files(iris, tmp_path, classes):
+    X, labels = (one[: 50 * classes] for one in iris)
+    X = X.assign(constant=1.0)
+    with pytest.warns(ConstantColumnWarning):
+        model = PLSClassifier(2, novelty=0.99).fit(X, labels)
+    model.save(tmp_path / "m.json")
+    loaded = load_model(tmp_path / "m.json")
+    new = pd.concat([X, X[:1] + 100.0], ignore_index=True)
+    np.testing.assert_array_equal(loaded.belongs(new), model.belongs(new))
+    new.to_csv(tmp_path / "new.csv", index=False)
+    found = run_json("predict", tmp_path / "m.json", tmp_path / "new.csv")["predictions"]
+    said = [one["prediction"] == "none of these" for one in found]
+    assert said == (~model.belongs(new).any(axis=1)).tolist()
+    assert said[-1]
+    with pytest.raises(NotAvailableError):
+        PLSRegressor(1).fit(X.iloc[:, :3], X.iloc[:, 3]).without_data().belongs(X.iloc[:, :3])
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,11 @@ def predicted_classes(
     proba = np.full((len(X), len(classes)), np.nan)
     proba[complete] = class_probabilities(model, X[complete])
     found = np.where(complete, classes[np.argmax(np.nan_to_num(proba), axis=1)], "")
+    if model.class_limits is not None:
+        found = found.astype(object)
+        found[complete] = np.where(
+            model.belongs(X[complete]).any(axis=1), found[complete], "none of these"
+        )
     columns: dict[str, Any] = {"row": rows.row_numbers}
     columns |= {} if labels is None else {"id": labels}
     response = str(model.source.get("classes_of", ""))

@@ -46,6 +46,7 @@ def frozen_classifier(
         method=CLASSES,
         parameter_name="n_components",
         one_response=False,
+        class_limits=model.limits_,
         preparations=(
             Preparation(
                 x_mean=read_only(np.zeros(p)),

@@ -31,6 +31,7 @@ from plsdof._core.left_out import REACTION, half_width
 from plsdof._core.model import Fitted, Model, as_model
 from plsdof._core.path import PLSPath
 from plsdof._core.pool import Mixture, members_of
+from plsdof.chemometrics.classes import ClassLimits
 from plsdof.chemometrics.checks import CalibrationErrors, calibration_errors, correction
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
@@ -344,6 +345,8 @@ class FrozenModel:
         Who made it, and when (UTC).
     transfer : Transfer or None
         A step in front of the model, for rows of another instrument.
+    class_limits : ClassLimits or None
+        Of a classifier that was fitted with ``novelty``.
     parent : str
         Checksum of the model file that this model was made from; empty if it was fitted.
     sha256 : str
@@ -372,6 +375,7 @@ class FrozenModel:
     preparations: tuple[Preparation, ...]
     responses: tuple[FrozenResponse, ...]
     transfer: Transfer | None = None
+    class_limits: ClassLimits | None = None
     parent: str = ""
     sha256: str = ""
 
@@ -545,6 +549,12 @@ class FrozenModel:
         rows, scores = self._scores(X)
         values = squared_rows(rows - scores @ check.loadings)
         return diagnose("q", values, check.limit("q", self.n, level), level)
+
+    def belongs(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Whether new rows look like members of each class: `plsdof.PLSClassifier.belongs`."""
+        if self.class_limits is None:
+            raise NotAvailableError("The model has no limits of classes: PLSClassifier(novelty=).")
+        return self.class_limits.belongs(self._deviations(X)[0])
 
     @property
     def calibration_errors(self) -> CalibrationErrors:

@@ -45,6 +45,9 @@ check                null, or an object: a matrix of loadings L (m, p), a list
                      residual_variances, lists t2, q and weights of rows left out, and units, the
                      number of these rows, or of groups of them
 adjustments          a list of corrections: kind, slope, intercept, date, reason, rows, parent
+class_limits       null, or an object with the limits of classes, null where there is none: mean
+                   and scale (p), t2 and q (K); matrices rotations and loadings (p, m), centres
+                   (K, m), precision (m, m)
 sha256             checksum of everything else: of the object without this entry, keys sorted,
                    no white space, non-ASCII characters as \uXXXX
 =================  ============================================================================
@@ -77,6 +80,7 @@ Size: about 100 p bytes for each response, 10.7 (k + 2 m) p for its matrices, if
 import base64
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -262,23 +266,23 @@ class _Packed(msgspec.Struct):
 
 
 def _array(_: Any, value: Any) -> Array:
-    """Return a list of numbers, nan where one is null, or a matrix."""
+    """Return a list of numbers, infinity where one is null, or a matrix."""
     try:
         if isinstance(value, dict):
             packed = msgspec.convert(value, _Packed)
             found = np.frombuffer(packed.values, "<f8").reshape(packed.rows, packed.columns)
         else:
-            found = np.array(msgspec.convert(value, list[float | None]), dtype=np.float64)
+            entries = msgspec.convert(value, list[float | None])
+            found = np.array([math.inf if one is None else one for one in entries])
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error  # so that the place in the file is added
     return read_only(found)
 
 
 def _prepared(one: Preparation) -> Preparation:
-    """Return a preparation as it is used: null is the scale of a column that does not vary."""
-    scale = read_only(np.where(np.isnan(one.x_scale), np.inf, one.x_scale))
+    """Return a preparation as it is used, with a chain of steps."""
     if one.preprocessing is None:
-        return replace(one, x_scale=scale)
+        return one
     from plsdof.chemometrics.preprocessing import Preprocessor
 
     try:
@@ -286,7 +290,7 @@ def _prepared(one: Preparation) -> Preparation:
         chain = Preprocessor.from_content(content, len(one.x_mean))
     except ValueError as error:
         raise InvalidInputError(f"the entry 'preprocessing' of the model file: {error}") from error
-    return replace(one, x_scale=scale, preprocessing=chain)
+    return replace(one, preprocessing=chain)
 
 
 def _require_answers(model: FrozenModel) -> None:
