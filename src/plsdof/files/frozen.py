@@ -31,8 +31,8 @@ from plsdof._core.left_out import REACTION, half_width
 from plsdof._core.model import Fitted, Model, as_model
 from plsdof._core.path import PLSPath
 from plsdof._core.pool import Mixture, members_of
-from plsdof.chemometrics.classes import ClassLimits
 from plsdof.chemometrics.checks import CalibrationErrors, calibration_errors, correction
+from plsdof.chemometrics.classes import ClassLimits
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     Limit,

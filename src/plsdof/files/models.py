@@ -94,8 +94,8 @@ import numpy as np
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.model import Fitted, Model
 from plsdof.errors import InvalidInputError
-from plsdof.files.frozen import Preparation
 from plsdof.files.frozen import FrozenModel as FrozenModel
+from plsdof.files.frozen import Preparation
 from plsdof.files.frozen import frozen_model as frozen_model
 from plsdof.files.writing import atomic_write, plain
 from plsdof.variants.pls2 import PLS2Model
