@@ -82,7 +82,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -296,7 +296,7 @@ def _prepared(one: Preparation) -> Preparation:
 def _require_answers(model: FrozenModel) -> None:
     """Refuse entries that do not fit each other: what a model says of a row must be numbers."""
     row = np.linspace(1.0, 2.0, len(model.columns))[None]
-    asked = [model.predict]
+    asked: list[Callable[[Any], Any]] = [model.predict]
     for one in model.responses:
         asked += [partial(model.interval, one, method=how) for how in one.interval_methods]
     if len(model.responses) == 1 and model.check is not None:
