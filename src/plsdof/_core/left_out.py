@@ -67,12 +67,8 @@ ALL_DIGITS = 1e-10
 # Partial Least Squares reacts to y up to twice along its scores, d yhat / d y = f + 2TT'(1 - f), so
 # that the variance of a prediction grows by 2^2 times the leverage of its row.
 REACTION = 4.0
-# Numbers that the recursion may hold at once (256 MB): more folds are worked on in parts. Where
-# parts cost nothing, they may as well be small enough for the cache (32 MB).
+# Numbers that the recursion may hold at once (256 MB): more folds are worked on in parts.
 _AT_ONCE = 2**25
-_IN_CACHE = 2**22
-# Products with fewer rows take as long.
-_EFFICIENT = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -236,15 +232,13 @@ class LeftOut:
     def walked(self) -> "LeftOut":
         """Return the models that a choice looks at where nobody said how many: 20, then more.
 
-        It stops after `PATIENCE` models without a smaller error, as the recursion does.
+        It stops after `PATIENCE` models without a smaller error.
         """
         if self.parameter_name != "n_components":
             return self
-        k = min(FIRST, len(self.rss) - 1)
-        while k < len(self.rss) - 1 and k - int(np.argmin(self.press[: k + 1])) < PATIENCE:
-            k += 1
+        size = _looked_at(self.press, PATIENCE)
         names = ("parameters", "order", "residuals", "rss", "leverage", "exhausted", "rounding")
-        return replace(self, **{name: getattr(self, name)[: k + 1] for name in names})
+        return replace(self, **{name: getattr(self, name)[:size] for name in names})
 
     def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per model."""
@@ -488,25 +482,6 @@ def half_width(
 # ---------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class HeldOut:
-    """Residuals of the rows left out, and what is known of the fit to all rows.
-
-    Attributes
-    ----------
-    residuals : (k + 1, N) array
-        Fold after fold.
-    run : Run
-        The recursion behind them, with coefficients of the fit to all rows.
-    certain : bool
-        Whether all estimates of rounding are within the tolerance.
-    """
-
-    residuals: Array
-    run: Run
-    certain: bool
-
-
 @dataclass(frozen=True, eq=False)
 class Way:
     """How to make the operator of a split, and whether it works in the space of the features."""
@@ -580,12 +555,7 @@ def _cheapest(shape: tuple[int, ...], split: Split, n_components: int, scale: bo
 def _gram_of_rows(X: Array, y: Array, weights: Array | None, split: Split) -> Operator:
     mean = X.mean(axis=0) if weights is None else weights @ X / weights.sum()
     centred = X - mean
-    K = centred @ centred.T
-    return Gram(K, y, split, weights, lift=partial(_times, centred), x_mean=mean)
-
-
-def _times(centred: Array, combined: Array) -> Array:
-    return np.asarray(combined @ centred)
+    return Gram(centred @ centred.T, y, split, weights, rows=centred, x_mean=mean)
 
 
 def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Split) -> Operator:
@@ -620,7 +590,9 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
         made = [a @ (X[rows] - m).T for a, m, rows in zip(A, mean, tests, strict=True)]
         return np.concatenate(made, axis=1) if made else np.empty((A.shape[1], 0))
 
-    return FoldMoments(whole, fits, left, scale=scale, project=project, look=look, fold=split.fold)
+    return FoldMoments(
+        whole, fits, scale=scale, project=project, look=look, fold=split.fold, y=y[split.rows]
+    )
 
 
 def hold_out(
@@ -630,15 +602,20 @@ def hold_out(
     *,
     patience: int | None = None,
     keep: bool = False,
-) -> HeldOut:
+) -> Run | None:
     """Leave out all folds of a split in one recursion, with the fastest operator that is certain.
+
+    None if no operator has digits enough.
 
     Parameters
     ----------
     problem : Problem
     split : Split
     n_components : int
-    patience, keep
+    patience : int, optional
+        Stop after so many components without a smaller sum of squared errors of the rows left out,
+        but not before the first 20.
+    keep : bool
         As for `run`.
 
     Notes
@@ -646,27 +623,47 @@ def hold_out(
     Cost: O(F n p k) time for k components of F folds, or O(n p^2 + F p^2 k) for tall data; memory
     bounded.
     """
-    n, p = problem.given.X.shape
+    given, (n, p) = problem.given, problem.given.X.shape
     width = p if problem.kernel is None else n
     n_components = min(n_components, n - 1, width)
-    if np.abs(problem.given.y).max() > LARGE:  # it does not vary, or it would have been refused
-        return _unknown(split)
+    if np.abs(given.y).max() > LARGE:  # it does not vary, or it would have been refused
+        return None
     # A large offset of y would cost digits in every sum.
-    level = float(problem.given.y[0])
-    problem = replace(problem, given=replace(problem.given, y=problem.given.y - level))
+    level = float(given.y[0])
+    problem = replace(problem, given=replace(given, y=given.y - level))
+    weights = None if given.weights is None else given.weights[split.rows]
+
+    def rmse(residuals: Array) -> Array:
+        if weights is None:
+            squares = np.vecdot(residuals, residuals) / max(len(split.rows), 1)
+        else:
+            squares = np.square(residuals) @ weights / max(weights.sum(), 1e-300)
+        return np.asarray(np.sqrt(squares))
+
+    def enough(residuals: Array) -> bool:
+        return int(np.argmin(rmse(residuals))) + (patience or 0) < len(residuals)
+
+    watch = None if patience is None else enough
     with threads_for_products(split.count + 1, (n, width)):
         for make in problem.operators(split, n_components):
-            attempt = _attempt(problem, make, split, n_components, patience, keep)
-            if attempt is None:
-                return _unknown(split)
-            found = attempt
-            residuals = problem.given.y[split.rows] - found.predictions
-            rmse = np.sqrt(_mean_squares(problem.given, split, residuals))
-            usable = _usable(found, rmse, problem.given.spread, patience)
+            found = _attempt((n, p), make, split, n_components, watch, keep)
+            if found is None:
+                return None
+            errors = rmse(found.residuals)
+            if patience is not None:
+                errors = errors[: _looked_at(errors, patience)]
+            usable = _usable(found.first(len(errors)), errors, given.spread, patience)
             if usable:
-                found, residuals = found.first(usable), residuals[:usable]
-                break
-    return HeldOut(residuals=residuals, run=_lifted(found, level), certain=bool(usable))
+                return replace(found.first(usable), levels=found.levels + level)
+    return None
+
+
+def _looked_at(errors: Array, patience: int) -> int:
+    """Return how many models a walk looks at that ends after some without a smaller error."""
+    k = min(FIRST, len(errors) - 1)
+    while k < len(errors) - 1 and k - int(np.argmin(errors[: k + 1])) < patience:
+        k += 1
+    return k + 1
 
 
 def _usable(found: Run, rmse: Array, spread: float, patience: int | None) -> int:
@@ -682,126 +679,59 @@ def _usable(found: Run, rmse: Array, spread: float, patience: int | None) -> int
     return first if bool(np.all(found.error[first:] <= _ROUGH * rmse[first:])) else 0
 
 
-def _lifted(found: Run, level: float) -> Run:
-    """Return a run for a response that was lower by ``level``."""
-    (x_mean, y_mean), centres = found.centre, found.centres
-    if centres is not None:
-        centres = centres[0], centres[1] + level
-    return replace(
-        found,
-        predictions=found.predictions + level,
-        centre=(x_mean, y_mean + level),
-        centres=centres,
-    )
-
-
-def _unknown(split: Split) -> HeldOut:
-    """Return what is known where products leave the range of floats: nothing."""
-    N, F = len(split.rows), split.count
-    run = Run(
-        predictions=np.full((1, N), np.nan),
-        leverage=np.full((1, N), np.nan),
-        error=np.full(1, np.inf),
-        exhausted=np.zeros((1, F), dtype=bool),
-        rss=np.full(1, np.nan),
-        fit_error=np.full(1, np.inf),
-        directions=np.zeros((0, 1, 0)),
-        triangle=np.zeros((0, 1, 0)),
-        loadings=np.zeros((0, F + 1)),
-        lift=None,
-        centre=(np.zeros(0), np.nan),
-    )
-    return HeldOut(residuals=run.predictions, run=run, certain=False)
-
-
-def _mean_squares(given: Observations, split: Split, residuals: Array) -> Array:
-    """Return (weighted) mean squares of residuals (K, N). Shape (K,)."""
-    if given.weights is None:
-        return np.asarray(np.vecdot(residuals, residuals) / max(len(split.rows), 1))
-    weights = given.weights[split.rows]
-    return np.asarray(np.square(residuals) @ weights / max(weights.sum(), 1e-300))
-
-
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def _attempt(
-    problem: Problem,
+    shape: tuple[int, int],
     make: Way,
     split: Split,
     n_components: int,
-    patience: int | None,
+    enough: Callable[[Array], bool] | None,
     keep: bool,
 ) -> Run | None:
     """Run the recursion on all folds, in parts if memory asks for it; None out of range."""
-    (n, p), features = problem.given.X.shape, make.features
-    by_matrix = features and not split.is_single
-
-    def folds_in(numbers: int, components: int) -> int:
-        """Return for how many folds there is room: for moments, or scores and their duals."""
-        each = p * p if by_matrix else 2 * (p if features else n) * components
-        return int(max(1, numbers // max(each, 1) - 1))
-
-    if patience is None:
-        size = folds_in(_AT_ONCE, n_components)
-        if not by_matrix:
-            size = max(min(size, _EFFICIENT), folds_in(_IN_CACHE, n_components))
-        return _in_parts(make, split, size, n_components, keep)
-    # No part sees the errors of all folds: they go to a limit, which is doubled while it is low.
-    limit = min(FIRST, n_components)
-    if split.count <= folds_in(_AT_ONCE, limit):
+    # Moments of every fold, or scores and their duals.
+    n, p = shape
+    by_matrix = make.features and not split.is_single
+    each = p * p if by_matrix else 2 * (p if make.features else n) * n_components
+    size = max(1, _AT_ONCE // max(each, 1) - 1)
+    if split.count <= size:
         operator = make(split)
-        if not operator.in_range:
-            return None
-        return run(operator, n_components, patience=patience, keep=keep)
-    while True:
-        found = _in_parts(make, split, folds_in(_AT_ONCE, limit), limit, keep)
-        if found is None or limit == n_components or len(found.rss) <= limit:
-            return found
-        residuals = problem.given.y[split.rows] - found.predictions
-        if np.argmin(_mean_squares(problem.given, split, residuals)) + patience <= limit:
-            return found
-        limit = min(2 * limit, n_components)
+        return run(operator, n_components, enough=enough, keep=keep) if operator.in_range else None
+    # No part sees the errors of all folds: they go to a limit first.
+    parts = [split.part(start, start + size) for start in range(0, split.count, size)]
+    first = n_components if enough is None else min(FIRST, n_components)
+    for limit in dict.fromkeys((first, n_components)):
+        runs = []
+        for part in parts:
+            operator = make(part)
+            if not operator.in_range:
+                return None
+            runs.append(run(operator, limit, keep=keep))
+        found = _joined(runs, keep)
+        if enough is None or len(found.rss) <= limit or enough(found.residuals):
+            break
+    return found
 
 
-def _in_parts(make: Way, split: Split, size: int, n_components: int, keep: bool) -> Run | None:
-    """Run the recursion on so many folds at once; None out of range."""
-    parts = [split]
-    if split.count > size:
-        parts = [split.part(start, start + size) for start in range(0, split.count, size)]
-    runs = []
-    for part in parts:
-        operator = make(part)
-        if not operator.in_range:
-            return None
-        runs.append(run(operator, n_components, keep=keep))
-    if len(runs) == 1:
-        return runs[0]
-    k = min(len(one.rss) for one in runs)
-    last = runs[-1]
-    return Run(
-        predictions=np.concatenate([one.predictions[:k] for one in runs], axis=1),
-        leverage=np.concatenate([one.leverage[:k] for one in runs], axis=1),
-        error=np.max([one.error[:k] for one in runs], axis=0),
-        exhausted=np.concatenate([one.exhausted[:k] for one in runs], axis=1),
-        rss=last.rss[:k],
-        fit_error=last.fit_error[:k],
-        directions=_joined([one.directions[: k - 1] for one in runs], keep, axis=1),
-        triangle=_joined([one.triangle[: k - 1, :, : k - 1] for one in runs], keep, axis=1),
-        loadings=_joined([one.loadings[: k - 1] for one in runs], True, axis=1),
-        lift=last.lift,
-        centre=last.centre,
-        centres=_joined_centres(runs) if keep else None,
-    )
-
-
-def _joined_centres(runs: Sequence[Run]) -> tuple[Array, Array]:
-    parts = [one.centres for one in runs if one.centres is not None]
-    means, levels = zip(*parts, strict=True)
-    return _joined(means, True, axis=0), _joined(levels, True, axis=0)
-
-
-def _joined(parts: Sequence[Array], every: bool, axis: int) -> Array:
+def _joined(runs: Sequence[Run], keep: bool) -> Run:
     """Join what parts hold for each of their folds; the fit to all rows, last in each, once."""
-    if not every:
-        return parts[-1]
-    own = [np.delete(one, -1, axis=axis) for one in parts[:-1]]
-    return np.concatenate([*own, parts[-1]], axis=axis)
+    k = min(len(one.rss) for one in runs)
+    runs = [one.first(k) for one in runs]
+
+    def joined(name: str, axis: int = 1, *, every: bool = True) -> Array:
+        parts = [getattr(one, name) for one in runs]
+        own = [np.delete(one, -1, axis=axis) for one in parts[:-1]] if every else []
+        return np.concatenate([*own, parts[-1]], axis=axis)
+
+    return replace(
+        runs[-1],
+        residuals=np.concatenate([one.residuals for one in runs], axis=1),
+        leverage=np.concatenate([one.leverage for one in runs], axis=1),
+        error=np.max([one.error for one in runs], axis=0),
+        exhausted=np.concatenate([one.exhausted for one in runs], axis=1),
+        directions=joined("directions", every=keep),
+        triangle=joined("triangle", every=keep),
+        loadings=joined("loadings"),
+        means=joined("means", 0, every=keep),
+        levels=joined("levels", 0, every=keep),
+    )

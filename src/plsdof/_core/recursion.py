@@ -23,7 +23,7 @@ of one row, whose matrices are never formed. `run` estimates the error of its pr
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -144,9 +144,9 @@ class Run:
 
     Attributes
     ----------
-    predictions : (k + 1, N) array
-        Of the rows left out, fold after fold, with 0..k components. An exhausted fold repeats its
-        last prediction.
+    residuals : (k + 1, N) array
+        Responses of the rows left out minus predictions with 0..k components, fold after fold. An
+        exhausted fold repeats its last prediction.
     leverage : (k + 1, N) array
         h = 1/n_f + sum_j t_j^2 of the rows left out, with the orthonormal scores t of their fold.
     error : (k + 1,) array
@@ -163,13 +163,11 @@ class Run:
         combined by the solution x of ``L'x = loadings``, with the lower triangle L of a fold.
     lift : callable or None
         From (d,) combined directions to coefficients of the columns of X.
-    centre : (p,) array and float
-        Means of all rows and of their responses.
-    centres : (F + 1, p) and (F + 1,) arrays, or None
-        The same of the training rows of all folds, if directions were kept.
+    means, levels : (1 or F + 1, p) and (1 or F + 1,) arrays
+        Means of the training rows and of their responses, of the same folds.
     """
 
-    predictions: Array
+    residuals: Array
     leverage: Array
     error: Array
     exhausted: Mask
@@ -179,13 +177,18 @@ class Run:
     triangle: Array
     loadings: Array
     lift: Callable[[Array], Array] | None
-    centre: tuple[Array, float]
-    centres: tuple[Array, Array] | None = None
+    means: Array
+    levels: Array
+
+    @property
+    def centre(self) -> tuple[Array, float]:
+        """Means of all rows (p,) and of their responses."""
+        return self.means[-1], float(self.levels[-1])
 
     def coef(self, m: int, fold: int = -1) -> Array:
         """Return coefficients of the columns of X of m components; of all rows by default."""
         if not m:
-            return np.zeros(len(self.centre[0]))
+            return np.zeros(self.means.shape[1])
         shares = np.linalg.solve(self.triangle[:m, fold, :m].T, self.loadings[:m, fold])
         combined = np.asarray(shares @ self.directions[:m, fold])
         return combined if self.lift is None else self.lift(combined)
@@ -193,7 +196,7 @@ class Run:
     def rotations(self, m: int) -> Array:
         """Return R (m, p): scores of a row x are R (x - mean), orthonormal over all rows."""
         if not m:
-            return np.zeros((0, len(self.centre[0])))
+            return np.zeros((0, self.means.shape[1]))
         solved = np.linalg.solve(self.triangle[:m, -1, :m], self.directions[:m, -1])
         combined = np.asarray(solved, dtype=np.float64)
         return combined if self.lift is None else self.lift(combined)
@@ -210,74 +213,25 @@ class Run:
         )
 
 
-_OVER_MODELS = ("predictions", "leverage", "error", "exhausted", "rss", "fit_error")
-
-
-class Operator(Protocol):
-    """Products of one kind, for all folds; see the table at the top of the module.
-
-    ``residual`` is the dual of the residual to start from, ``n`` (F + 1,) the sums of the training
-    weights, ``total`` (F + 1,) the sums of squares of y, ``ybar`` (F + 1,) its means, ``fold`` (N,)
-    the folds of the rows left out. Where ``in_range`` is False, squares leave the range of floats,
-    and there is nothing to run. ``squares_condition``: whether the products
-    have half of the digits of X.
-    """
-
-    residual: Array
-    n: Array
-    total: Array
-    ybar: Array
-    fold: Integers
-    in_range: bool
-    squares_condition: bool
-    lift: Callable[[Array], Array] | None
-    centre: tuple[Array, float]
-
-    def forward(self, r: Array) -> Array:
-        """Return the coordinates of the next scores."""
-
-    def directions(self, a: Array, r: Array) -> Array:
-        """Return what the coordinates that `forward` has just returned were made of."""
-
-    def dual(self, a: Array) -> Array:
-        """Return the duals of coordinates."""
-
-    def noise(self, gradient: Array, squares: Array, out: Array) -> None:
-        """Estimate the square of the rounding of new scores, relative to them, (F + 1,)."""
-
-    def start(self) -> Array:
-        """Return sums of squared errors of the rows that each fold leaves out, by means. (F,)."""
-
-    def advance(self, q: Array, a: Array, inverse: Array) -> Array:
-        """Take in one more component; return these sums again. Only a choice calls it.
-
-        ``inverse`` is what the last argument of `dual` was multiplied by to have unit length.
-        """
-
-    def remaining(self, r: Array, Q: Array) -> Array:
-        """Return what is left of the sums of squares of y at the end, (F + 1,)."""
-
-    def rss(self, q: Array, A: Array) -> Array:
-        """Return residual sums of squares of the fit to all rows, from its q (k,). (k + 1,)."""
-
-    def scores(self, A: Array) -> Array:
-        """Return the scores of the rows left out, fold after fold. Shape (k, N)."""
-
-    def centres(self) -> tuple[Array, Array]:
-        """Return the means of the training rows, and of their responses, of all folds."""
+_OVER_MODELS = ("residuals", "leverage", "error", "exhausted", "rss", "fit_error")
 
 
 @np.errstate(all="ignore")  # an exhausted fold divides by zero
-def run(op: Operator, n_components: int, *, patience: int | None = None, keep: bool = False) -> Run:
+def run(
+    op: "Operator",
+    n_components: int,
+    *,
+    enough: Callable[[Array], bool] | None = None,
+    keep: bool = False,
+) -> Run:
     """Run the recursion for up to so many components.
 
     Parameters
     ----------
     op : Operator
     n_components : int
-    patience : int, optional
-        Stop after so many components without a smaller sum of squared errors of the rows left
-        out, but not before the first 20.
+    enough : callable, optional
+        From the residuals of the first 20 components to whether there is no need for more.
     keep : bool
         Keep directions and triangles of all folds, not of the fit to all rows alone.
 
@@ -288,36 +242,39 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     """
     r = op.residual.copy()
     (F1, N), M = r.shape, n_components
-    # A walk seldom goes on to the end: there is room for its usual length, and more if it does.
-    room = M if patience is None else min(M, FIRST)
-    A, D = np.empty((2, room, F1, N))
+    A, D = np.empty((2, M, F1, N))
     earlier, duals = A.transpose(1, 0, 2), D.transpose(1, 0, 2)
     Q, noise, part = np.empty((M, F1)), np.empty((M, F1)), np.empty((F1, N))
     ended = np.zeros((M, F1), dtype=bool)
     kept = slice(None) if keep else slice(-1, None)  # folds whose coefficients may be asked for
     triangle, directions = np.zeros((M, F1 if keep else 1, M)), []
-    best, least = 0, np.inf if patience is None else float(np.add.reduce(op.start()))
-    k = 0
+    k, T = 0, None
     for j in range(M):
-        if j == room:
-            room = min(2 * room, M)
-            A, D = (np.concatenate([one, np.empty((room - j, F1, N))]) for one in (A, D))
-            earlier, duals = A.transpose(1, 0, 2), D.transpose(1, 0, 2)
-        a = op.forward(r)
-        directions.append(op.directions(a, r)[kept].copy())
-        gradient = np.vecdot(r, a)  # |D^-1 X'W r|^2
+        if j == FIRST and enough is not None:
+            T = op.scores(A[:j])
+            if enough(_residuals(op, T, Q[:j])):
+                break
+        a, direction = op.forward(r)
+        directions.append(direction[kept].copy())
+        if not op.squares_condition:
+            gradient = np.vecdot(r, a)  # |D^-1 X'W r|^2
         if j:
             # Orthogonal to the earlier scores of the fold: twice is enough, once is not.
-            T, T_dual = earlier[:, :j], duals[:, :j]
-            shares = np.matvec(T_dual, a)
-            a -= np.vecmat(shares, T, out=part)
-            again = np.matvec(T_dual, a)
-            a -= np.vecmat(again, T, out=part)
+            before, dual = earlier[:, :j], duals[:, :j]
+            shares = np.matvec(dual, a)
+            a -= np.vecmat(shares, before, out=part)
+            again = np.matvec(dual, a)
+            a -= np.vecmat(again, before, out=part)
             np.add(shares[kept], again[kept], out=triangle[j, :, :j])
         d = op.dual(a)
         squares = np.vecdot(a, d)
-        op.noise(gradient, squares, out=noise[j])
-        np.sqrt(noise[j], out=noise[j])
+        # Rounding of new scores, relative to them: eps |X|^2 |y| / |t| for products that square
+        # the condition number, eps |X| (1 / alpha + |y| / |X'r|) for the two products with X.
+        if op.squares_condition:
+            rounding = op.reach / squares
+        else:
+            rounding = op.unit * gradient / squares + op.reach / gradient
+        np.sqrt(rounding, out=noise[j])
         length = np.sqrt(squares)
         inverse = 1.0 / length
         if not np.maximum.reduce(noise[j]) < _CERTAIN:  # or nan, where squares are negative
@@ -329,27 +286,20 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
         column = inverse[:, None]
         a = np.multiply(a, column, out=A[j])
         d = np.multiply(d, column, out=D[j])
-        # What the component explains of the rows that are fitted, and of those left out.
+        # What the component explains.
         q = np.vecdot(a, r, out=Q[j])
         r -= np.multiply(q[:, None], d, out=part)
         k = j + 1
-        if patience is not None:
-            total = float(np.add.reduce(op.advance(q, a, inverse)))
-            if total < least:
-                best, least = k, total
-            if k >= FIRST and k - best >= patience:
-                break
     Q, A, noise, ended = Q[:k], A[:k], noise[:k], ended[:k]
-    T, fold = op.scores(A), op.fold
-    predictions, leverage, error = np.empty((3, k + 1, len(fold)))
-    predictions[0], leverage[0], error[0] = op.ybar[fold], 1.0 / op.n[fold], 0.0
-    np.multiply(T, Q.take(fold, axis=1), out=predictions[1:])
+    T, fold = op.scores(A) if T is None or len(T) < k else T, op.fold
+    leverage, error = np.empty((2, k + 1, len(fold)))
+    leverage[0], error[0] = 1.0 / op.n[fold], 0.0
     np.square(T, out=leverage[1:])
     # Rounding of a score moves its loading, and with it the predictions by the size of the score.
     lost = noise * np.abs(Q)
     np.multiply(lost.take(fold, axis=1), np.sqrt(leverage[1:] + leverage[0]), out=error[1:])
     fit_error = np.concatenate([[0.0], np.cumsum(lost[:, -1]) / np.sqrt(op.n[-1])])
-    for sums in (predictions, leverage, error):
+    for sums in (leverage, error):
         np.cumsum(sums, axis=0, out=sums)
     error *= _SAFETY
     if op.squares_condition and ended.any():
@@ -359,7 +309,7 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
     exhausted = np.zeros((k + 1, F1 - 1), dtype=bool)
     np.logical_or.accumulate(ended[:, :-1], axis=0, out=exhausted[1:])
     return Run(
-        predictions=predictions,
+        residuals=_residuals(op, T, Q),
         leverage=leverage,
         error=error.max(axis=1, initial=0.0),
         exhausted=exhausted,
@@ -369,9 +319,17 @@ def run(op: Operator, n_components: int, *, patience: int | None = None, keep: b
         triangle=triangle[:k, :, :k],
         loadings=Q,
         lift=op.lift,
-        centre=op.centre,
-        centres=op.centres() if keep else None,
+        means=op.means(kept),
+        levels=op.ybar[kept],
     )
+
+
+def _residuals(op: "Operator", T: Array, Q: Array) -> Array:
+    """Return responses of the rows left out minus predictions with 0..k components. (k + 1, N)."""
+    found = np.empty((len(Q) + 1, len(op.fold)))
+    found[0] = op.ybar[op.fold]
+    np.multiply(T, Q.take(op.fold, axis=1), out=found[1:])
+    return np.subtract(op.y, np.cumsum(found, axis=0, out=found), out=found)
 
 
 # Operators in the space of the samples: products with X, or with a Gram matrix
@@ -382,8 +340,8 @@ class _Samples:
     """What `Rows` and `Gram` have in common: a score is one number per row."""
 
     squares_condition = True
+    unit: Array
     lift: Callable[[Array], Array] | None = None
-    centre: tuple[Array, float]
 
     def __init__(self, y: Array, split: Split, weights: Array | None) -> None:
         n = len(y)
@@ -393,26 +351,11 @@ class _Samples:
         centred = y - self.ybar[:, None]
         self.residual = W * centred
         self.total = np.vecdot(self.residual, centred)
-        self._places, self.fold = split.places(n), split.fold
-        self._single = split.is_single
-        self._error = y[split.rows] - self.ybar[split.fold]
-        self._share = None if weights is None else weights[split.rows]
+        self._places, self.fold, self.y = split.places(n), split.fold, y[split.rows]
         self._fits = centred[-1], weights
 
     def dual(self, a: Array) -> Array:
         return a * self.weights
-
-    def start(self) -> Array:
-        squares: Array = np.square(self._error)
-        if self._share is not None:
-            squares *= self._share
-        if self._single:
-            return squares
-        return np.asarray(np.bincount(self.fold, squares, len(self.n) - 1), dtype=np.float64)
-
-    def advance(self, q: Array, a: Array, inverse: Array) -> Array:  # noqa: ARG002
-        self._error -= a.take(self._places) * q.take(self.fold)
-        return self.start()
 
     def remaining(self, r: Array, Q: Array) -> Array:  # noqa: ARG002
         left = np.divide(r, self.weights, out=np.zeros_like(r), where=self.weights > 0)
@@ -474,7 +417,6 @@ class Rows(_Samples):
             self.shift = X.shift
             first, gross = X.sums(W)
         self.mean = first / nf
-        self.centre = self.shift + self.mean[-1], float(self.ybar[-1])
         self._between = between
         self._inverse: Array | None = None
         if scale:
@@ -494,8 +436,8 @@ class Rows(_Samples):
             if weights is not None:
                 extent *= float(weights.max())
             self.in_range = _reach_in_range(extent[-1], self.total[-1])
-        self._unit = 2.0 * _EPS**2 * extent
-        self._reach = self._unit * self.total
+        self.unit = 2.0 * _EPS**2 * extent
+        self.reach = self.unit * self.total
         self._C = np.empty((len(W) if self._stored is None else 0, X.shape[1]))
 
     def _sums(self, split: Split, weights: Array | None, squares: bool) -> tuple[Array, Array]:
@@ -530,38 +472,29 @@ class Rows(_Samples):
                 gross += rows[:, block] @ np.multiply(part, part, out=place[: len(part)])
         return first, gross
 
-    def forward(self, r: Array) -> Array:
+    def forward(self, r: Array) -> tuple[Array, Array]:
         if self._stored is not None:
-            self._C, scores = self._stored.through(r, self._inverse)
-            return np.asarray(scores - np.vecdot(self._C, self.mean)[:, None])
+            C, scores = self._stored.through(r, self._inverse)
+            return np.asarray(scores - np.vecdot(C, self.mean)[:, None]), C
         C = np.matmul(r, self.X, out=self._C)
         if self._between is not None:
             root = 1.0 if self._inverse is None else np.sqrt(self._inverse)
-            C = self._C = self._between(C * root) * root
+            C = self._between(C * root) * root
         elif self._inverse is not None:
             C *= self._inverse
         a: Array = C @ self.X.T
         a -= np.vecdot(C, self.mean)[:, None]
-        return a
+        return a, C
 
-    def directions(self, a: Array, r: Array) -> Array:  # noqa: ARG002
-        return self._C
-
-    def centres(self) -> tuple[Array, Array]:
-        return self.shift + self.mean, self.ybar
-
-    def noise(self, gradient: Array, squares: Array, out: Array) -> None:
-        """Rounding of the two products: eps |X| (1 / alpha + |y| / |X'r|)."""
-        np.divide(gradient, squares, out=out)
-        out *= self._unit
-        out += self._reach / gradient
+    def means(self, folds: slice) -> Array:
+        return np.asarray(self.shift + self.mean[folds])
 
 
 class Gram(_Samples):
     """Products with one (n, n) matrix K = XX' of rows that are not scaled, or of a kernel.
 
-    Its digits are half those of X. ``size`` is that of K before it was centred, if larger. Cost:
-    2 F n^2 operations per component.
+    Its digits are half those of X. ``size`` is that of K before it was centred, if larger; ``rows``
+    (n, p) are X less ``x_mean`` (p,), if there are columns. Cost: 2 F n^2 operations per component.
     """
 
     def __init__(
@@ -571,33 +504,29 @@ class Gram(_Samples):
         split: Split,
         weights: Array | None = None,
         *,
-        lift: Callable[[Array], Array] | None = None,
+        rows: Array | None = None,
         x_mean: Array | None = None,
         size: float = 0.0,
     ) -> None:
         super().__init__(y, split, weights)
-        self.K, self.lift = K, lift
-        self.centre = np.zeros(0) if x_mean is None else x_mean, float(self.ybar[-1])
+        self.K, self._rows = K, np.zeros((len(y), 0)) if rows is None else rows
+        self.lift = None if rows is None else self._to_columns
+        self._mean = np.zeros(0) if x_mean is None else x_mean
         largest = 1.0 if weights is None else float(weights.max())
         size = largest * max(float(np.trace(K)), size)
         self.in_range = _reach_in_range(size, self.total[-1])
-        self._reach = np.square(_EPS * size) * self.total
+        self.reach = np.square(_EPS * size) * self.total
 
-    def forward(self, r: Array) -> Array:
+    def forward(self, r: Array) -> tuple[Array, Array]:
         a = r @ self.K
         a -= (np.vecdot(a, self.weights) / self.n)[:, None]
-        return np.asarray(a)
+        return np.asarray(a), r
 
-    def directions(self, a: Array, r: Array) -> Array:  # noqa: ARG002
-        return r
+    def means(self, folds: slice) -> Array:
+        return np.asarray(self._mean + self.weights[folds] @ self._rows / self.n[folds, None])
 
-    def centres(self) -> tuple[Array, Array]:
-        nothing = np.zeros((len(self.n), len(self.centre[0])))
-        return nothing, self.ybar
-
-    def noise(self, gradient: Array, squares: Array, out: Array) -> None:  # noqa: ARG002
-        """Rounding of a product with K: eps |X|^2 |y| / |t|."""
-        np.divide(self._reach, squares, out=out)
+    def _to_columns(self, combined: Array) -> Array:
+        return np.asarray(combined @ self._rows)
 
 
 # The operator in the space of the features: moments of the training rows
@@ -613,6 +542,7 @@ class _Features:
     """
 
     squares_condition = True
+    unit: Array
     lift: Callable[[Array], Array] | None = None
 
     def __init__(
@@ -626,11 +556,11 @@ class _Features:
         scale: bool,
         look: Callable[[Mask], Mask],
         fold: Integers,
+        y: Array,
     ) -> None:
-        self.fold = fold
+        self.fold, self.y = fold, y
         self.n, self.residual, self.total = n, residual, np.maximum(total, 0.0)
         self.mean, self.ybar = mean[:, :-1], mean[:, -1]
-        self.centre = self.mean[-1], float(self.ybar[-1])
         # Downdating loses digits relative to the moments of all rows.
         size = np.broadcast_to(whole.squares, squares.shape)
         self._inverse = np.ones(squares.shape)
@@ -643,20 +573,14 @@ class _Features:
         extent = np.vecdot(size, self._inverse)
         if not scale:
             self.in_range = _reach_in_range(extent[-1], self.total[-1])
-        self._reach = np.square(_EPS * extent) * self.total
+        self.reach = np.square(_EPS * extent) * self.total
 
-    def forward(self, r: Array) -> Array:
-        return r * self._inverse
+    def forward(self, r: Array) -> tuple[Array, Array]:
+        a = r * self._inverse
+        return a, a
 
-    def directions(self, a: Array, r: Array) -> Array:  # noqa: ARG002
-        return a
-
-    def centres(self) -> tuple[Array, Array]:
-        return self.mean, self.ybar
-
-    def noise(self, gradient: Array, squares: Array, out: Array) -> None:  # noqa: ARG002
-        """Rounding of a product with X'X: eps |X|^2 |y| / |t|."""
-        np.divide(self._reach, squares, out=out)
+    def means(self, folds: slice) -> Array:
+        return np.asarray(self.mean[folds])
 
     def remaining(self, r: Array, Q: Array) -> Array:  # noqa: ARG002
         return np.asarray(np.maximum(self.total - np.square(Q).sum(axis=0), 0.0))
@@ -676,16 +600,16 @@ class FoldMoments(_Features):
     ----------
     whole : Moments
         Of all rows.
-    fitted, left : sequences of Moments
-        Of the rows that each fold fits, and of those that it leaves out.
+    fitted : sequence of Moments
+        Of the rows that each fold fits.
     scale : bool
     project : callable
         From directions (F, k, p) and centres (F, p), fold by fold, to the scores (k, N) of the
         rows left out.
     look : callable
         From columns (F + 1, p) that may be constant in the training rows to those that are.
-    fold : (N,) array of int
-        The fold of every row left out, fold after fold.
+    fold, y : (N,) arrays
+        The fold of every row left out, fold after fold, and its response.
 
     Notes
     -----
@@ -696,12 +620,12 @@ class FoldMoments(_Features):
         self,
         whole: Moments,
         fitted: Sequence[Moments],
-        left: Sequence[Moments],
         *,
         scale: bool,
         project: Callable[[Array, Array], Array],
         look: Callable[[Mask], Mask],
         fold: Integers,
+        y: Array,
     ) -> None:
         fitted = [*fitted, whole]
         self._project = project
@@ -716,36 +640,11 @@ class FoldMoments(_Features):
             scale,
             look,
             fold,
+            y,
         )
-        # The rows left out: their moments, and their means from those of the fold and of all rows.
-        p = len(whole.xy)
-        self._n_left = np.array([one.n for one in left])
-        self._xy = np.array([one.xy for one in left]).reshape(-1, p)
-        self._yy = np.array([one.yy for one in left])
-        means = np.array([one.mean for one in left]).reshape(-1, p + 1)
-        self._apart = means - np.array([one.mean for one in fitted[:-1]]).reshape(-1, p + 1)
-        self._step = means[:, :-1] - whole.mean[:-1]
-        self._along = whole.n * self._n_left / self.n[:-1]
-        self._b, self._v = np.zeros((2, len(left), p))
 
     def dual(self, a: Array) -> Array:
-        self._raw = np.asarray(np.matvec(self._S, a))
-        return self._raw
-
-    def start(self) -> Array:
-        """Return |y - c - X b|^2 of the rows that each fold leaves out, from their moments."""
-        along = np.vecdot(self._b, self._v - 2.0 * self._xy)
-        level = self._apart[:, -1] - np.vecdot(self._apart[:, :-1], self._b)
-        return np.asarray(self._yy + along + self._n_left * level**2)
-
-    def advance(self, q: Array, a: Array, inverse: Array) -> Array:
-        # Coefficients b of every fold, and the centred X'WX b of the rows that it leaves out.
-        a = a[:-1]
-        added = a @ self._S[-1] - self._raw[:-1] * inverse[:-1, None]
-        added -= (self._along * np.vecdot(self._step, a))[:, None] * self._step
-        self._b += q[:-1, None] * a
-        self._v += q[:-1, None] * added
-        return self.start()
+        return np.asarray(np.matvec(self._S, a))
 
     def scores(self, A: Array) -> Array:
         return self._project(A[:, :-1].transpose(1, 0, 2), self.mean[:-1])
@@ -796,26 +695,21 @@ class SingleRows(_Features):
             scale,
             look,
             np.arange(len(y)),
+            y,
         )
         # The row less the means of the others.
         self._apart = centred * (whole.n / n)[:, None]
-        self._error, self._weights = self._apart[:, -1].copy(), weights
 
     def dual(self, a: Array) -> Array:
         raw = a @ self._S
         raw[:-1] -= np.vecdot(self._rows, a[:-1])[:, None] * self._along
         return np.asarray(raw)
 
-    def start(self) -> Array:
-        squares = np.square(self._error)
-        return squares if self._weights is None else squares * self._weights
-
-    def advance(self, q: Array, a: Array, inverse: Array) -> Array:  # noqa: ARG002
-        self._error -= q[:-1] * np.vecdot(self._apart[:, :-1], a[:-1])
-        return self.start()
-
     def scores(self, A: Array) -> Array:
         return np.asarray(np.vecdot(A[:, :-1], self._apart[:, :-1]))
+
+
+Operator = Rows | Gram | FoldMoments | SingleRows
 
 
 def constant_columns(

@@ -99,23 +99,23 @@ class Store:
         )
         if problem is not None:
             wanted = path.most_components() if through is None else through
-            held = hold_out(
+            run = hold_out(
                 problem,
                 split,
                 min(wanted, MOST) if walk else wanted,
                 patience=PATIENCE if walk else None,
             )
-            if held.certain:
-                self._remember(held.run)
-                K, back = len(held.residuals), np.argsort(split.rows)
+            if run is not None:
+                self._remember(run)
+                K, back = len(run.rss), np.argsort(split.rows)
                 made = found(
                     parameters=read_only(np.arange(K, dtype=np.float64)),
                     order=np.arange(K),
-                    residuals=read_only(held.residuals[:, back]),
-                    leverage=read_only(held.run.leverage[:, back]),
-                    rss=read_only(held.run.rss),
-                    exhausted=held.run.exhausted,
-                    rounding=read_only(held.run.error),
+                    residuals=read_only(run.residuals[:, back]),
+                    leverage=read_only(run.leverage[:, back]),
+                    rss=read_only(run.rss),
+                    exhausted=run.exhausted,
+                    rounding=read_only(run.error),
                 )
                 return made, through is None and not walk
         made = found(
@@ -169,7 +169,9 @@ class Store:
             if problem is None:
                 return None
             given.require_unchanged()
-            self._remember(hold_out(problem, Split.given([]), m).run)
+            run = hold_out(problem, Split.given([]), m)
+            if run is not None:
+                self._remember(run)
         return self._run if self._has_all_digits(m) else None
 
     def _has_all_digits(self, m: int) -> bool:

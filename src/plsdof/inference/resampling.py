@@ -160,9 +160,9 @@ def left_out_coefs(model: Any, cv: Any = None) -> LeftOutCoefs:
     mean = model.exact.units.x_mean
     problem, largest = path.fold_problem(), int(active.max())
     if problem is not None and problem.kernel is None:
-        held = hold_out(problem, split, largest, keep=True)
-        if held.certain and len(held.residuals) > largest:
-            return _coefs_of(held.run, weights, active, mean)
+        run = hold_out(problem, split, largest, keep=True)
+        if run is not None and len(run.rss) > largest:
+            return _coefs_of(run, weights, active, mean)
     coefs, levels = [], []
     given = path.require_rows()
     for test in split.tests:
@@ -177,17 +177,12 @@ def left_out_coefs(model: Any, cv: Any = None) -> LeftOutCoefs:
 
 
 def _coefs_of(run: Run, weights: Array, active: Integers, mean: Array) -> LeftOutCoefs:
-    assert run.centres is not None
-    folds = len(run.centres[1]) - 1
-    coef = np.zeros((folds, len(mean)))
-    for f in range(folds):
+    coef = np.zeros((len(run.levels) - 1, len(mean)))
+    for f in range(len(coef)):
         for m in active:
-            if m:
-                coef[f] += weights[m] * run.coef(int(m), f)
-    centres, levels = run.centres
-    return LeftOutCoefs(
-        coef=read_only(coef), level=read_only(levels[:-1] + np.vecdot(mean - centres[:-1], coef))
-    )
+            coef[f] += weights[m] * run.coef(int(m), f)
+    level = run.levels[:-1] + np.vecdot(mean - run.means[:-1], coef)
+    return LeftOutCoefs(coef=read_only(coef), level=read_only(level))
 
 
 def jackknife(model: Any, *, cv: Any = None) -> Resampled:

@@ -523,11 +523,11 @@ def _by_moments(stored: Streamed, given: Observations, scale: bool, split: Split
     return FoldMoments(
         whole,
         [whole.without(one) for one in left],
-        left,
         scale=scale,
         project=partial(_projected, stored, split),
         look=look,
         fold=split.fold,
+        y=given.y[split.rows],
     )
 
 

@@ -371,14 +371,14 @@ def _together(recipe: Recipe, given: Observations, folds: Sequence[Fold]) -> dic
     asked = recipe.options.get("max_components")
     size = smallest - 1 if asked is None else min(asked, smallest - 1)
     problem = Problem(given=given, scale=recipe.options.get("scale", True))
-    held = hold_out(problem, _split_of(folds), size)
-    if not held.certain:
+    run = hold_out(problem, _split_of(folds), size)
+    if run is None:
         return None
-    run, wanted = held.run, len(held.residuals) if asked is None else asked + 1
+    wanted = len(run.rss) if asked is None else asked + 1
     K = int(np.argmax(np.append(run.exhausted.any(axis=1), True)))
     last = int(np.argmax(run.exhausted[K])) if len(run.exhausted) > K else 0
     return {
-        "residuals": held.residuals[:K],
+        "residuals": run.residuals[:K],
         "parameters": np.arange(K, dtype=np.float64),
         "parameter_name": "n_components",
         "order": np.arange(K),
