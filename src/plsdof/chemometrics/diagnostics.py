@@ -162,6 +162,12 @@ def times_predictors(path: PLSPath, rotated: Array) -> Array:
     return features if metric is None else np.asarray(metric.apply(features))
 
 
+def column_lengths(path: Any) -> Array:
+    """Return the length of every standardised predictor. Shape (p,)."""
+    everything = np.eye(len(path.exact.complete().decomposition.singular_values))
+    return np.asarray(np.sqrt(squared_rows(times_predictors(path, everything))))
+
+
 def row_factor(path: PLSPath) -> Array:
     """Return F (r, r) with F F' = U'XX'U: rows of X in r coordinates, up to a rotation.
 

@@ -39,7 +39,7 @@ def write_classes(analysis: ClassAnalysis, output: Any, label: str | None) -> di
         )
         written["model"] = str(output.model)
     if output.plot is not None:
-        from plsdof.plotting.classes import class_figure
+        from plsdof.plotting.curves import class_figure
 
         image = io.BytesIO()
         class_figure(analysis.model).savefig(image, format=output.plot.suffix.lower()[1:])

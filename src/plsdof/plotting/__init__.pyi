@@ -1,7 +1,7 @@
-from .classes import class_figure as class_figure
 from .curves import ComparisonDisplay as ComparisonDisplay
 from .curves import CriterionDisplay as CriterionDisplay
 from .curves import DoFDisplay as DoFDisplay
+from .curves import class_figure as class_figure
 from .curves import overview_figure as overview_figure
 from .curves import quick_look as quick_look
 from .predictors import CoefficientDisplay as CoefficientDisplay

@@ -1,6 +1,6 @@
 """Curves over the models of a path and over Degrees of Freedom, and one figure of a whole model."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,9 +11,10 @@ from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, as_choice, require_type
 from plsdof._core.model import ModelLike, as_model, as_path
 from plsdof._core.path import Path
+from plsdof.chemometrics.rows import t2_limit
 from plsdof.complexity.comparison import Comparison
-from plsdof.plotting.predictors import CoefficientDisplay
-from plsdof.plotting.rows import PredictionDisplay
+from plsdof.plotting.predictors import CoefficientDisplay, ImportanceDisplay
+from plsdof.plotting.rows import PredictionDisplay, ScoresDisplay
 from plsdof.plotting.style import (
     BLUE,
     GREY,
@@ -22,20 +23,18 @@ from plsdof.plotting.style import (
     VERMILLION,
     Display,
     PathLike,
-    chosen_parameter,
     criterion_title,
-    mark_chosen,
+    feature_axis,
     matplotlib,
     plain,
-    show_models,
     spans_decades,
-    sparse_markers,
 )
 from plsdof.selection.cross_validation import CrossValidation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
+
+    from plsdof.estimators.classifier import PLSClassifier
 
 # Errors below this share of the largest one are rounding.
 _ROUNDING = 1e-10
@@ -45,7 +44,42 @@ _ROUNDING = 1e-10
 
 
 @dataclass(kw_only=True, eq=False)
-class DoFDisplay(Display):
+class ModelsDisplay(Display):
+    """What pictures over all models share: their parameters, simplest first, and the chosen one."""
+
+    parameters: Array
+    parameter_name: str = "n_components"
+    chosen: float | None = None
+
+    def _show_models(self) -> None:
+        """Prepare the horizontal axis, and mark the chosen model."""
+        self.chosen_line_ = self._mark(self.chosen, "chosen")
+        if self.parameter_name == "alpha":
+            self.ax_.set_xlabel("penalty alpha (richer models to the right)")
+            self.ax_.set_xscale("log")
+            self.ax_.xaxis.set_inverted(True)
+        else:
+            self.ax_.set_xlabel("number of components")
+            self.ax_.xaxis.set_major_locator(matplotlib("ticker").MaxNLocator(integer=True))
+
+    def _mark(self, parameter: float | None, word: str) -> Any:
+        """Draw a vertical line at a model, if there is one."""
+        if parameter is None:
+            return None
+        name = f"{self.parameter_name} = {parameter:.4g}"
+        if self.parameter_name == "n_components":
+            name = f"{parameter:.3g} component{'' if parameter == 1 else 's'}"
+        dash, label = ":" if word == "chosen" else "-.", f"{word}: {name}"
+        return self.ax_.axvline(parameter, color=GREY, linestyle=dash, label=label, zorder=1)
+
+
+def _markers(values: Array) -> dict[str, Any]:
+    """Return the spacing of markers that keeps a long line legible."""
+    return {"marker": "o", "markersize": 4, "markevery": max(1, len(values) // 25)}
+
+
+@dataclass(kw_only=True, eq=False)
+class DoFDisplay(ModelsDisplay):
     """Degrees of Freedom of every model, with the line that only counts components.
 
     Attributes
@@ -72,19 +106,18 @@ class DoFDisplay(Display):
     'Degrees of Freedom'
     """
 
-    parameters: Array
     dof: Array
     naive_dof: Array
-    parameter_name: str = "n_components"
-    chosen: float | None = None
     n: float | None = None
-    line_: "Line2D" = field(init=False, repr=False)
-    naive_line_: "Line2D | None" = field(init=False, repr=False)
-    chosen_line_: "Line2D | None" = field(init=False, repr=False)
 
     @classmethod
     def from_path(
-        cls, path: PathLike, selection: Selection | None = None, *, ax: Any = None, **kwargs: Any
+        cls,
+        path: PathLike,
+        selection: Selection | str | None = None,
+        *,
+        ax: Any = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw the Degrees of Freedom of a path; ``kwargs`` go to the line.
 
@@ -92,39 +125,37 @@ class DoFDisplay(Display):
         ----------
         path : Path, Model or fitted estimator
             All models are drawn; that of a model or of an estimator is marked.
-        selection : Selection, optional
-            The choice to mark instead.
+        selection : Selection or str, optional
+            The choice to mark instead, or the name of its criterion.
         """
         subject, path = path, as_path(path)
-        order = path.simplest_first()
+        order, chosen = path.simplest_first(), _own_parameter(subject, path)
         return cls(
             parameters=path.parameters[order],
             dof=path.dof[order],
             naive_dof=path.naive_dof[order],
             parameter_name=path.parameter_name,
-            chosen=chosen_parameter(subject, path, selection),
+            chosen=chosen if selection is None else _choice(subject, path, selection).parameter,
             n=path.exact.spectrum.n,
         ).plot(ax, **kwargs)
 
-    def _draw(self, style: dict[str, Any]) -> None:
-        markers = sparse_markers(self.dof)
-        style = {"color": BLUE, "label": "exact"} | markers | style
-        (self.line_,) = self.ax_.plot(self.parameters, self.dof, **style)
+    def _draw(self, look: dict[str, Any]) -> None:
+        usual = _markers(self.dof) | {"color": BLUE, "label": "exact"}
+        (self.line_,) = self.ax_.plot(self.parameters, self.dof, **usual | look)
         self.naive_line_ = None
         if not np.allclose(self.dof, self.naive_dof):
-            naive = markers | {"color": VERMILLION, "linestyle": "--", "marker": "s"}
-            naive["label"] = "naive: number of components + 1"
-            (self.naive_line_,) = self.ax_.plot(self.parameters, self.naive_dof, **naive)
+            usual |= {"color": VERMILLION, "linestyle": "--", "marker": "s"}
+            usual["label"] = "naive: number of components + 1"
+            (self.naive_line_,) = self.ax_.plot(self.parameters, self.naive_dof, **usual)
         if self.n is not None and np.nanmax(self.dof, initial=-np.inf) > 0.8 * self.n:
             text = f"n = {self.n:g} (no intervals above)"
             self.ax_.axhline(self.n, color=GREY, linewidth=1, label=text)
-        self.chosen_line_ = mark_chosen(self.ax_, self.chosen, self.parameter_name)
-        show_models(self.ax_, self.parameter_name)
+        self._show_models()
         self.ax_.set_ylabel("Degrees of Freedom")
 
 
 @dataclass(kw_only=True, eq=False)
-class CriterionDisplay(Display):
+class CriterionDisplay(ModelsDisplay):
     """What chooses a model: errors of rows left out, or a criterion, of every model.
 
     Attributes
@@ -154,18 +185,11 @@ class CriterionDisplay(Display):
     'AIC (response²)'
     """
 
-    parameters: Array
     scores: Array
     criterion: str = LEFT_OUT
     std_error: Array | None = None
-    parameter_name: str = "n_components"
     response: str = "response"
-    chosen: float | None = None
     model: float | None = None
-    line_: "Line2D" = field(init=False, repr=False)
-    band_: Any = field(init=False, repr=False)
-    chosen_line_: "Line2D | None" = field(init=False, repr=False)
-    model_line_: "Line2D | None" = field(init=False, repr=False)
 
     @classmethod
     def from_path(
@@ -198,8 +222,7 @@ class CriterionDisplay(Display):
             scores, std_error = left.rmse, _padded(left.rmse_std_error, len(path))
         elif mark.criterion in ROOTED:
             scores = np.sqrt(scores)
-        own = None if subject is path else as_model(subject).parameter
-        order = path.simplest_first()
+        own, order = _own_parameter(subject, path), path.simplest_first()
         return cls(
             parameters=path.parameters[order],
             scores=_padded(scores, len(path))[order],
@@ -212,15 +235,8 @@ class CriterionDisplay(Display):
         ).plot(ax, **kwargs)
 
     @classmethod
-    def from_cross_validation(
-        cls,
-        cv: CrossValidation,
-        selection: Selection | None = None,
-        *,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the root of the mean error over folds, with its standard error."""
+    def from_cross_validation(cls, cv: CrossValidation, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the root of the mean error over folds, with its standard error, and the choice."""
         require_type(cv, CrossValidation, "cv", "cross_validate")
         order = cv.order
         return cls(
@@ -229,26 +245,29 @@ class CriterionDisplay(Display):
             std_error=cv.rmse_std_error[order],
             criterion="cv-error",
             parameter_name=cv.parameter_name,
-            chosen=None if selection is None else selection.parameter,
+            chosen=cv.select().parameter,
         ).plot(ax, **kwargs)
 
-    def _draw(self, style: dict[str, Any]) -> None:
-        style = {"color": BLUE} | sparse_markers(self.scores) | style
-        (self.line_,) = self.ax_.plot(self.parameters, self.scores, **style)
-        self.band_ = None
+    def _draw(self, look: dict[str, Any]) -> None:
+        usual = {"color": BLUE} | _markers(self.scores)
+        (self.line_,) = self.ax_.plot(self.parameters, self.scores, **usual | look)
+        self.band_: Any = None
         if self.std_error is not None:
             low, high = self.scores - self.std_error, self.scores + self.std_error
             # A logarithmic axis has no place for zero.
             low = np.where(low > 0, low, np.nanmin(self.scores, initial=np.inf) / 10)
-            band: dict[str, Any] = {"color": self.line_.get_color(), "alpha": 0.2, "linewidth": 0}
-            band["label"] = "± 1 standard error"
-            self.band_ = self.ax_.fill_between(self.parameters, low, high, **band)
-        self.chosen_line_ = mark_chosen(self.ax_, self.chosen, self.parameter_name)
-        self.model_line_ = mark_chosen(self.ax_, self.model, self.parameter_name, "model")
-        show_models(self.ax_, self.parameter_name)
+            band = {"color": self.line_.get_color(), "alpha": 0.2, "label": "± 1 standard error"}
+            self.band_ = self.ax_.fill_between(self.parameters, low, high, linewidth=0, **band)
+        self._show_models()
+        self.model_line_ = self._mark(self.model, "model")
         self.ax_.set_ylabel(criterion_title(self.criterion, self.response))
         if spans_decades(self.scores):
             self.ax_.set_yscale("log")
+
+
+def _own_parameter(subject: Any, path: Path) -> float | None:
+    """Return the parameter of a model that is drawn by its path."""
+    return None if subject is path else as_model(subject).parameter
 
 
 def _choice(subject: Any, path: Path, selection: Any) -> Selection:
@@ -296,7 +315,6 @@ class ComparisonDisplay(Display):
     dof: Array
     values: Array
     by: str = "cv_error"
-    lines_: "dict[str, Line2D]" = field(init=False, repr=False)
 
     @classmethod
     def from_comparison(
@@ -312,17 +330,17 @@ class ComparisonDisplay(Display):
         display = cls(method=comparison.method, dof=comparison.dof, values=values, by=by)
         return display.plot(ax, **kwargs)
 
-    def _draw(self, style: dict[str, Any]) -> None:
+    def _draw(self, look: dict[str, Any]) -> None:
         self.lines_ = {}
         # A fit through all points leaves rounding, which has no place on a logarithmic axis.
         least = _ROUNDING * np.nanmax(self.values, initial=0.0) if self.by in ROOTED else -np.inf
         for number, name in enumerate(dict.fromkeys(self.method.tolist())):
             color, dash, marker = LINES[number % len(LINES)]
             rows = self.method == name
-            line = sparse_markers(self.dof[rows]) | {"color": color, "linestyle": dash}
+            line = _markers(self.dof[rows]) | {"color": color, "linestyle": dash}
             line |= {"marker": marker, "label": plain(method_label(name))}
             values = np.where(self.values > least, self.values, np.nan)[rows]
-            (self.lines_[name],) = self.ax_.plot(self.dof[rows], values, **line | style)
+            (self.lines_[name],) = self.ax_.plot(self.dof[rows], values, **line | look)
         self.ax_.set_xlabel("Degrees of Freedom")
         self.ax_.set_ylabel(criterion_title(self.by))
         if spans_decades(self.values[self.values > least]):
@@ -399,4 +417,60 @@ def quick_look(result: PathLike, **options: Any) -> "Figure":
     dof, choice = figure.subplots(1, 2)
     DoFDisplay.from_path(result, ax=dof)
     CriterionDisplay.from_path(result, ax=choice, **options)
+    return figure
+
+
+def class_figure(model: "PLSClassifier") -> "Figure":
+    """Draw what chose a classifier, which classes it confuses, scores by class, and importance.
+
+    Confusions are those of rows left out. Scores need two components, importance one: their
+    pictures are left out without them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from plsdof import PLSClassifier
+    >>> len(class_figure(PLSClassifier().fit(*load_iris(return_X_y=True))).axes)
+    4
+    """
+    from sklearn.metrics import ConfusionMatrixDisplay
+
+    m, left = model.n_components_, model.left_out_
+    figure: Figure = matplotlib("figure").Figure(figsize=(11.0, 8.0), layout="constrained")
+    choice, confusion, scores, importance = figure.subplots(2, 2).ravel()
+    CriterionDisplay(
+        parameters=np.arange(len(left.log_loss), dtype=np.float64),
+        scores=left.log_loss,
+        criterion="log loss of rows left out",
+        chosen=float(m),
+    ).plot(choice)
+    choice.set_title("How the model was chosen")
+    names = [plain(str(one), 16) for one in model.classes_]
+    shown = ConfusionMatrixDisplay(model.errors().matrix, display_labels=names)
+    shown.plot(ax=confusion, colorbar=False, cmap="Blues", values_format="g")
+    confusion.set_title("Rows left out")
+    if m < 2:
+        scores.remove()
+    else:
+        T, n = model.x_scores_[:, :2], left.weights.sum()
+        share = np.reshape(model.y_explained_variance_ratio_, (m, -1)).mean(axis=1)
+        ScoresDisplay(
+            scores=T,
+            components=(1, 2),
+            x_share=100 * model.explained_variance_ratio_[:2],
+            y_share=100 * share[:2],
+            half_axes=T.std(axis=0, ddof=1) * np.sqrt(t2_limit(n, 2, 0.95, True).value),
+            groups=np.array([str(one) for one in model.classes_[left.codes]]),
+            response="the classes",
+        ).plot(scores)
+        scores.set_title("Scores by class")
+    if m < 1:
+        importance.remove()
+    else:
+        values = np.asarray(model.vip())
+        known = getattr(model, "feature_names_in_", None)
+        features = feature_axis(None if known is None else list(known), len(values))
+        display = ImportanceDisplay(values=values, limit=1.0, features=features, title="VIP")
+        display.plot(importance)
+        importance.set_title("What the classes differ in")
     return figure

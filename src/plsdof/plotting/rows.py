@@ -18,21 +18,20 @@ from plsdof.chemometrics.diagnostics import (
 from plsdof.chemometrics.merit import figures_of_merit
 from plsdof.chemometrics.rows import has_left_out_limits, hotelling_t2, q_residuals, score_spread
 from plsdof.errors import InvalidInputError
-from plsdof.plotting.predictors import as_component_numbers
 from plsdof.plotting.style import (
-    BLUE,
     GREY,
     LINES,
     VERMILLION,
     Display,
     PathLike,
+    component_numbers,
     feature_axis,
     plain,
 )
 
 Labels = tuple[str, ...]
 # More names than this in one picture hide each other.
-_MOST_LABELS = 60
+_MOST_NAMES = 60
 
 
 # Predicted against measured, for rows that were fitted, left out, and never seen
@@ -65,8 +64,6 @@ class PredictionDisplay(Display):
     measured: Mapping[str, Array]
     predicted: Mapping[str, Array]
     response: str = "response"
-    points_: dict[str, Any] = field(init=False, repr=False)
-    line_: Any = field(init=False, repr=False)
 
     @classmethod
     def from_model(
@@ -105,27 +102,25 @@ class PredictionDisplay(Display):
         display = cls(measured=measured, predicted=predicted, response=response)
         return display.plot(ax, **kwargs)
 
-    def _draw(self, style: dict[str, Any]) -> None:
+    def _draw(self, look: dict[str, Any]) -> None:
         every = np.concatenate([*self.measured.values(), *self.predicted.values()])
-        ends = [np.nanmin(every), np.nanmax(every)]
+        ends = np.array([np.nanmin(every), np.nanmax(every)])
         self.ax_.plot(ends, ends, color=GREY, linewidth=1, label="predicted = measured")
         self.points_ = {}
         for (name, measured), (color, _, marker) in zip(self.measured.items(), LINES, strict=False):
             found = figures_of_merit(measured, self.predicted[name])
-            points: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "none"}
-            points |= {"markersize": 5, "markerfacecolor": "none"}
-            points["label"] = (
+            usual = {"color": color, "marker": marker}
+            usual["label"] = (
                 f"{name}: RMSE {found.rmse:.4g}, R² {found.r2:.3f}, bias {found.bias:.2g}"
             )
-            (line,) = self.ax_.plot(measured, self.predicted[name], **points | style)
-            self.points_[name] = line
+            points = np.column_stack([measured, self.predicted[name]])
+            self.points_[name] = self._points(points, **usual | look)
         # The line of the rows that are most like new ones.
-        line_at = [found.intercept + found.slope * end for end in ends]
-        label = f"fitted to {name}: slope {found.slope:.3f}"
-        (self.line_,) = self.ax_.plot(ends, line_at, color=color, linestyle="--", label=label)
-        response = plain(self.response)
-        self.ax_.set_xlabel(f"measured {response}")
-        self.ax_.set_ylabel(f"predicted {response}")
+        fitted, text = found.intercept + found.slope * ends, f"slope {found.slope:.3f}"
+        line = {"color": color, "linestyle": "--", "label": f"fitted to {name}: {text}"}
+        (self.line_,) = self.ax_.plot(ends, fitted, **line)
+        self.ax_.set_xlabel(f"measured {plain(self.response)}")
+        self.ax_.set_ylabel(f"predicted {plain(self.response)}")
 
 
 # Residuals of rows left out, against fitted values or in the order of the rows
@@ -161,7 +156,6 @@ class ResidualDisplay(Display):
     against: str = "predicted"
     response: str = "response"
     names: Labels | None = None
-    points_: Any = field(init=False, repr=False)
 
     @classmethod
     def from_model(
@@ -187,19 +181,17 @@ class ResidualDisplay(Display):
             names=_labels(names, len(e), "names"),
         ).plot(ax, **kwargs)
 
-    def _draw(self, style: dict[str, Any]) -> None:
-        points: dict[str, Any] = {"marker": "o", "linestyle": "none", "markerfacecolor": "none"}
-        points |= {"color": BLUE, "markersize": 5}
-        (self.points_,) = self.ax_.plot(self.x, self.residuals, **points | style)
+    def _draw(self, look: dict[str, Any]) -> None:
+        points = np.column_stack([self.x, self.residuals])
+        self.points_ = self._points(points, **look)
         self.ax_.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
         for side, label in ((-2, "± 2 RMSECV"), (2, None)):
             self.ax_.axhline(side * self.spread, color=GREY, linestyle="--", label=label)
         ordered, response = self.against == "order", plain(self.response)
         self.ax_.set_xlabel("row, in their order" if ordered else f"predicted {response}")
         self.ax_.set_ylabel(f"residual of rows left out ({response})")
-        beyond = np.flatnonzero(np.abs(self.residuals) > 2 * self.spread)
-        names = [str(i) if self.names is None else self.names[i] for i in beyond]
-        self._names = names, np.column_stack([self.x, self.residuals])[beyond]
+        size = np.abs(self.residuals)
+        self._named = _named(self.names, points, size, size > 2 * self.spread)
 
 
 # Scores of two components, with names, groups and the ellipse of T^2
@@ -255,9 +247,6 @@ class ScoresDisplay(Display):
     arrows: Mapping[str, Array] = field(default_factory=dict)
     level: float = 0.95
     response: str = "y"
-    color_bar_: Any = field(init=False, repr=False)
-    points_: dict[str, Any] = field(init=False, repr=False)
-    ellipse_: Any = field(init=False, repr=False)
 
     @classmethod
     def from_path(
@@ -292,7 +281,7 @@ class ScoresDisplay(Display):
             Its name, for the axes.
         """
         path, level = as_score_path(as_path(path)), as_level(level)
-        wanted = as_component_numbers(components, path.x_scores.shape[1], 2, 2)
+        wanted = component_numbers(components, path.x_scores.shape[1], 2, 2)
         columns = [one - 1 for one in wanted]
         rows, shares = len(path.x_scores), explained_variance(path)
         longest = {}
@@ -320,70 +309,51 @@ class ScoresDisplay(Display):
         """Which rows are outside of the ellipse."""
         return np.asarray(np.sum((self.scores / self.half_axes) ** 2, axis=1) > 1)
 
-    def _draw(self, style: dict[str, Any]) -> None:
-        self.points_, self.color_bar_ = {}, None
+    def _draw(self, look: dict[str, Any]) -> None:
+        ax = self.ax_
+        self.points_, self.color_bar_, self.ellipse_ = {}, None, None
         if self.y is None:
-            self._draw_groups(style)
+            self._draw_groups(look)
         else:
-            look: dict[str, Any] = {"c": self.y, "s": 25} | style
-            points = self.ax_.scatter(*self.scores.T, **look)
-            name = plain(self.response)
-            self.color_bar_ = self.figure_.colorbar(points, ax=self.ax_, label=name)
-            self.points_[""] = points
-        self._draw_ellipse()
-        named = self._named()
-        names = [self.names[i] if self.names else "" for i in named]
-        self._names = [*self.arrows, *names], [*self._draw_arrows(), *self.scores[named]]
-        for axis, i in ((self.ax_.xaxis, 0), (self.ax_.yaxis, 1)):
+            self.points_[""] = ax.scatter(*self.scores.T, **{"c": self.y, "s": 25} | look)
+            self.color_bar_ = self._color_bar(self.points_[""], self.response)
+        ax.axhline(0.0, color=GREY, linewidth=0.5, zorder=0)
+        ax.axvline(0.0, color=GREY, linewidth=0.5, zorder=0)
+        if np.all(np.isfinite(self.half_axes)):
+            angle = np.linspace(0, 2 * np.pi, 200)
+            x, y = self.half_axes[:, None] * [np.cos(angle), np.sin(angle)]
+            label = f"T² of these two, {100 * self.level:g}%"
+            (self.ellipse_,) = ax.plot(x, y, color=GREY, linestyle="--", label=label)
+        # Arrows as long as the scores reach
+        arrows = np.array([*self.arrows.values()]).reshape(-1, 2)
+        ends = 0.9 * np.abs(self.scores).max() / np.abs(arrows).max(initial=1e-300) * arrows
+        for end in ends:
+            arrow = {"arrowstyle": "->", "color": VERMILLION}
+            ax.annotate("", tuple(end), (0.0, 0.0), arrowprops=arrow)
+        ax.update_datalim(ends)
+        ax.autoscale_view()
+        self._named = [*self.arrows], ends
+        if self.names is not None:
+            # All of a few rows, else those outside
+            wanted = self.outside | (len(self.names) <= _MOST_NAMES // 2)
+            far = np.sum((self.scores / self.half_axes) ** 2, axis=1)
+            names, places = _named(self.names, self.scores, far, wanted)
+            self._named = [*self.arrows, *names], [*ends, *places]
+        for axis, i in ((ax.xaxis, 0), (ax.yaxis, 1)):
             name, x, y = plain(self.response, 16), self.x_share[i], self.y_share[i]
             axis.set_label_text(
                 f"component {self.components[i]} ({x:.0f}% of X, {y:.0f}% of {name})"
             )
 
-    def _draw_groups(self, style: dict[str, Any]) -> None:
-        every = np.array([""] * len(self.scores)) if self.groups is None else self.groups
+    def _draw_groups(self, look: dict[str, Any]) -> None:
+        every = np.full(len(self.scores), "") if self.groups is None else self.groups
         for number, group in enumerate(dict.fromkeys(every.tolist())):
             color, _, marker = LINES[number % len(LINES)]
-            points: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "none"}
             # After five groups colours come again, and markers are filled.
-            points |= {"markerfacecolor": color if number >= len(LINES) else "none"}
-            points |= {} if self.groups is None else {"label": plain(group)}
-            (line,) = self.ax_.plot(
-                *self.scores[every == group].T, **{"markersize": 5} | points | style
-            )
-            self.points_[group] = line
-
-    def _draw_arrows(self) -> Sequence[Array]:
-        """Draw loadings as arrows as long as the scores reach, and return their ends."""
-        if not self.arrows:
-            return []
-        reach = np.abs(self.scores).max() / max(np.abs(one).max() for one in self.arrows.values())
-        ends = [0.9 * reach * one for one in self.arrows.values()]
-        look = {"arrowstyle": "->", "color": VERMILLION}
-        for end in ends:
-            self.ax_.annotate("", tuple(end), (0.0, 0.0), arrowprops=look)
-        self.ax_.update_datalim(ends)
-        self.ax_.autoscale_view()
-        return ends
-
-    def _draw_ellipse(self) -> None:
-        self.ellipse_ = None
-        self.ax_.axhline(0.0, color=GREY, linewidth=0.5, zorder=0)
-        self.ax_.axvline(0.0, color=GREY, linewidth=0.5, zorder=0)
-        if np.all(np.isfinite(self.half_axes)):
-            angle = np.linspace(0, 2 * np.pi, 200)
-            x, y = self.half_axes[:, None] * [np.cos(angle), np.sin(angle)]
-            label = f"T² of these two, {100 * self.level:g}%"
-            (self.ellipse_,) = self.ax_.plot(x, y, color=GREY, linestyle="--", label=label)
-
-    def _named(self) -> Sequence[int]:
-        """Return the rows whose names are written: all of a few, else those outside."""
-        if self.names is None:
-            return []
-        few = len(self.names) <= _MOST_LABELS // 2
-        return (
-            range(len(self.names)) if few else np.flatnonzero(self.outside)[:_MOST_LABELS].tolist()
-        )
+            inside = color if number >= len(LINES) else "none"
+            usual = {"color": color, "marker": marker, "markerfacecolor": inside}
+            usual |= {"label": plain(group) if group else ""}
+            self.points_[group] = self._points(self.scores[every == group], **usual | look)
 
 
 def _labels(labels: Sequence[Any] | None, n_rows: int, what: str) -> Labels | None:
@@ -395,6 +365,14 @@ def _labels(labels: Sequence[Any] | None, n_rows: int, what: str) -> Labels | No
             f"{what} has {len(found)} entries for {n_rows} rows; give one for every row."
         )
     return found
+
+
+def _named(
+    names: Labels | None, points: Array, size: Array, wanted: npt.NDArray[np.bool_]
+) -> tuple[list[str], Array]:
+    """Return names of the wanted rows, or positions, and places; the farthest find room first."""
+    shown = [i for i in np.argsort(-size, kind="stable").tolist() if wanted[i]][:_MOST_NAMES]
+    return [str(i) if names is None else names[i] for i in shown], points[shown]
 
 
 # T^2 against Q: distances within the model and beside it
@@ -427,8 +405,6 @@ class DistanceDisplay(Display):
     q: Diagnostic
     names: Labels | None = None
     level: float = 0.95
-    points_: Any = field(init=False, repr=False)
-    beyond_: Any = field(init=False, repr=False)
 
     @classmethod
     def from_model(
@@ -460,14 +436,12 @@ class DistanceDisplay(Display):
         named = _labels(names, len(q.values), "names")
         return cls(t2=t2, q=q, names=named, level=level).plot(ax, **kwargs)
 
-    def _draw(self, style: dict[str, Any]) -> None:
+    def _draw(self, look: dict[str, Any]) -> None:
         beyond = self.t2.flags | self.q.flags
-        both = np.column_stack([self.t2.values, self.q.values])
-        points: dict[str, Any] = {"linestyle": "none", "markersize": 5}
-        ordinary = {"marker": "o", "color": BLUE, "markerfacecolor": "none"}
-        (self.points_,) = self.ax_.plot(*both[~beyond].T, **points | ordinary | style)
-        marks = {"marker": "D", "color": VERMILLION, "label": "beyond a limit"}
-        (self.beyond_,) = self.ax_.plot(*both[beyond].T, **points | marks)
+        points = np.column_stack([self.t2.values, self.q.values])
+        self.points_ = self._points(points[~beyond], **look)
+        marks = {"marker": "D", "color": VERMILLION, "markerfacecolor": VERMILLION}
+        self.beyond_ = self._points(points[beyond], **marks, label="beyond a limit")
         for draw, one, name, dash in (
             (self.ax_.axvline, self.t2, "T²", "--"),
             (self.ax_.axhline, self.q, "Q", ":"),
@@ -479,8 +453,5 @@ class DistanceDisplay(Display):
         self.ax_.set_ylabel("Q (beside the model)")
         self.ax_.set_xlim(left=0)
         self.ax_.set_ylim(bottom=0)
-        # The farthest first: not all names may find room.
         far = np.max([one.values / one.limit for one in (self.t2, self.q)], axis=0)
-        shown = [i for i in np.argsort(-far, kind="stable") if beyond[i]][:_MOST_LABELS]
-        names = [str(i) if self.names is None else self.names[i] for i in shown]
-        self._names = names, both[shown]
+        self._named = _named(self.names, points, far, beyond)

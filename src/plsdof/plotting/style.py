@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.choice import Selection
 from plsdof._core.criteria import criterion_label, is_squared
-from plsdof._core.inputs import Array, read_only
-from plsdof._core.model import ModelLike, as_model
+from plsdof._core.inputs import Array, as_count, read_only
+from plsdof._core.model import ModelLike
 from plsdof._core.path import Path
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.files.columns import header_number, header_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 # How predictors are named and placed on an axis: by the numbers in their names, if there are
@@ -168,7 +166,6 @@ _LINES_BELOW = 3.9
 _LONG_LABEL = 34
 # Mean squared errors of prediction are drawn as their roots, in units of the response.
 ROOTED = {"left-out": "RMSECV", "cv-error": "RMSECV", "cv_error": "RMSECV", "train_error": "RMSEC"}
-_MODEL_AXIS_TITLES = {"n_components": "number of components", "alpha": "penalty alpha"}
 
 
 def matplotlib(module: str) -> Any:
@@ -177,53 +174,6 @@ def matplotlib(module: str) -> Any:
         return import_module(f"matplotlib.{module}")
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plot", "Drawing") from error
-
-
-def axes_or_new(ax: Any) -> "Axes":
-    """Return ``ax``, or the axes of a new pyplot figure."""
-    pyplot = matplotlib("pyplot")
-    if ax is None:
-        _, ax = pyplot.subplots(layout="constrained")
-    if not hasattr(ax, "figure"):
-        raise InvalidInputError(f"ax must be matplotlib axes or None; got {type(ax).__name__}.")
-    axes: Axes = ax
-    return axes
-
-
-def show_models(ax: "Axes", parameter_name: str) -> None:
-    """Prepare the horizontal axis for models, simple ones on the left."""
-    ax.set_xlabel(_MODEL_AXIS_TITLES.get(parameter_name, parameter_name))
-    if parameter_name == "alpha":
-        ax.set_xlabel("penalty alpha (richer models to the right)")
-        ax.set_xscale("log")
-        if not ax.xaxis_inverted():
-            ax.invert_xaxis()
-        return
-    ax.xaxis.set_major_locator(matplotlib("ticker").MaxNLocator(integer=True))
-
-
-def mark_chosen(
-    ax: "Axes", parameter: float | None, parameter_name: str, word: str = "chosen"
-) -> Any:
-    """Draw a vertical line at a model, if there is one."""
-    if parameter is None:
-        return None
-    text = f"{word}: {model_words(parameter, parameter_name)}"
-    style = {"linestyle": ":", "linewidth": 1.5} if word == "chosen" else {"linestyle": "-."}
-    return ax.axvline(parameter, color=GREY, label=text, zorder=1, **style)
-
-
-def model_words(parameter: float, parameter_name: str) -> str:
-    """Say which model a parameter stands for.
-
-    Examples
-    --------
-    >>> model_words(1.0, "n_components"), model_words(0.25, "alpha")
-    ('1 component', 'alpha = 0.25')
-    """
-    if parameter_name != "n_components":
-        return f"{parameter_name} = {parameter:.4g}"
-    return f"{parameter:.3g} component{'' if parameter == 1 else 's'}"
 
 
 def show_legend(ax: "Axes") -> None:
@@ -249,54 +199,6 @@ def show_legend(ax: "Axes") -> None:
     )
 
 
-def drawn_features(features: FeatureAxis, *values: Array) -> npt.NDArray[np.intp]:
-    """Return the predictors that are drawn: all of a spectrum, else those with the largest values.
-
-    From left to right, or from top to bottom.
-    """
-    if is_spectrum(features):
-        return features.order
-    size = np.max(np.abs(np.nan_to_num(values)), axis=0)
-    return np.argsort(-size, kind="stable")[:MOST_BARS]
-
-
-def draw_over_features(
-    ax: "Axes",
-    features: FeatureAxis,
-    values: Array,
-    which: npt.NDArray[np.intp],
-    part: tuple[int, int] = (0, 1),
-    **style: Any,
-) -> Any:
-    """Draw one value per predictor: a curve over positions, or a bar beside every name.
-
-    ``part`` says which of how many bars there are for a predictor. Returns the line, or the bars.
-    `show_features` writes the axis.
-    """
-    if is_spectrum(features):
-        (line,) = ax.plot(features.positions[which], values[which], **{"linewidth": 1.2} | style)
-        return line
-    height = 0.8 / part[1]
-    places = np.arange(len(which)) + (part[0] - (part[1] - 1) / 2) * height
-    style = {name: value for name, value in style.items() if name != "linestyle"}
-    return ax.barh(places, values[which], **{"height": height, "alpha": 0.75} | style)
-
-
-def show_features(
-    ax: "Axes", features: FeatureAxis, which: npt.NDArray[np.intp], title: str
-) -> None:
-    """Write names or positions of the predictors, with plain numbers, and what is drawn."""
-    if is_spectrum(features):
-        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
-        show_positions(ax, features, title)
-        return
-    names, total = [plain(features.names[i], 22) for i in which], len(features.names)
-    ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
-    ax.set_yticks(np.arange(len(names)), names, fontsize="small")
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.set_xlabel(title if len(names) == total else f"{title}, {len(names)} of {total}")
-
-
 def show_positions(ax: "Axes", features: FeatureAxis, title: str) -> None:
     """Write the axes of curves over the predictors."""
     ax.set_xlabel(features.title)
@@ -315,11 +217,6 @@ def is_spectrum(features: FeatureAxis) -> bool:
 def is_curve(features: FeatureAxis) -> bool:
     """Whether a report draws predictors as a curve: wavelengths, or too many to name each."""
     return features.is_numeric or len(features.names) > MOST_NAMED
-
-
-def sparse_markers(values: Array) -> dict[str, Any]:
-    """Return the spacing of markers that keeps a long line legible."""
-    return {"marker": "o", "markersize": 4, "markevery": max(1, len(values) // 25)}
 
 
 def spans_decades(values: Array) -> bool:
@@ -390,8 +287,11 @@ def plain(text: str, most: int = 24) -> str:
     return cut.replace("$", r"\$")
 
 
-# What the displays share: their axes, estimators in the place of models, and a choice to mark
-# -------------------------------------------------------------------------------------------
+# What the displays share: axes, points, names and a colour bar
+# -------------------------------------------------------------
+
+# What pictures of all models take.
+PathLike = Path | ModelLike
 
 
 @dataclass(kw_only=True, eq=False)
@@ -401,11 +301,11 @@ class Display:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects
-        What was drawn on.
+        What was drawn on. Lines, points and bars that were drawn are attributes, too.
     """
 
-    ax_: "Axes" = field(init=False, repr=False)
-    figure_: "Figure" = field(init=False, repr=False)
+    ax_: Any = field(init=False, repr=False)
+    figure_: Any = field(init=False, repr=False)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *args: Any, **kwargs: Any) -> Self:
@@ -416,32 +316,41 @@ class Display:
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to the lines or points."""
-        self.ax_ = axes_or_new(ax)
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]
-        self._names: tuple[Sequence[str], Iterable[Any]] = [], []
+        if ax is None:
+            _, ax = matplotlib("pyplot").subplots(layout="constrained")
+        if not hasattr(ax, "figure"):
+            raise InvalidInputError(f"ax must be matplotlib axes or None; got {type(ax).__name__}.")
+        self.ax_, self.figure_ = ax, ax.figure
+        self._named: tuple[Sequence[str], Iterable[Any]] = [], []
         self._draw(kwargs)
         if self.ax_.get_legend_handles_labels()[0]:
             show_legend(self.ax_)
         # Names find room once everything else has its place.
-        write_names(self.ax_, *self._names)
+        write_names(self.ax_, *self._named)
         return self
 
-    def _draw(self, style: dict[str, Any]) -> None:
-        """Draw on ``ax_``, with the user's style; note the names of points and where they are."""
+    def _draw(self, look: dict[str, Any]) -> None:
+        """Draw on ``ax_``, with the user's look; note the names of points and where they are."""
         raise NotImplementedError
 
+    def _points(self, xy: Array, **look: Any) -> Any:
+        """Draw points (n, 2): open circles, if nothing else is asked for."""
+        usual = {"color": BLUE, "marker": "o", "markersize": 5, "markerfacecolor": "none"}
+        (points,) = self.ax_.plot(*xy.T, **{"linestyle": "none"} | usual | look)
+        return points
 
-# What pictures of all models take.
-PathLike = Path | ModelLike
+    def _color_bar(self, drawn: Any, title: str) -> Any:
+        return self.figure_.colorbar(drawn, ax=self.ax_, label=plain(title))
 
 
-def chosen_parameter(subject: Any, path: Path, selection: Any) -> float | None:
-    """Return the parameter to mark: of a selection, or of a model that is drawn by its path."""
-    if selection is None:
-        return None if subject is path else as_model(subject).parameter
-    if not isinstance(selection, Selection):
-        kind = repr(selection) if isinstance(selection, str) else type(selection).__name__
+def component_numbers(components: Any, available: int, least: int, most: int) -> tuple[int, ...]:
+    """Return different numbers of components, counted from 1, that a path has."""
+    given = (components,) if isinstance(components, int) else tuple(components)
+    found = tuple(as_count(one, "components", minimum=1) for one in given)
+    if not least <= len(found) == len(set(found)) <= most or max(found) > available:
+        count = f"{least} to {most}" if least < most else "two"
         raise InvalidInputError(
-            f"selection must be a Selection, as made by path.select(); got {kind}."
+            f"components must be {count} different numbers in 1..{available}, what the path has; "
+            f"got {components!r}."
         )
-    return selection.parameter
+    return found

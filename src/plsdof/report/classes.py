@@ -31,7 +31,7 @@ def write_class_report(analysis: ClassAnalysis, file: Any, *, command: str = "")
 
 def class_body(analysis: ClassAnalysis) -> str:
     """Return what there is to say about a classification, as HTML."""
-    from plsdof.plotting.classes import class_figure
+    from plsdof.plotting.curves import class_figure
 
     picture = io.StringIO()
     class_figure(analysis.model).savefig(picture, format="svg")
