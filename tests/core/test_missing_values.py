@@ -1,4 +1,4 @@
-"""The pipeline of docs/howto/missing-values.md, and what its Degrees of Freedom are."""
+"""Imputation in a pipeline, and what its Degrees of Freedom are."""
 
 import numpy as np
 import pytest

@@ -371,9 +371,9 @@ def demo(report: Path | None = None) -> None:
     screen, output = show.console(), Output(report=report)
     with resources.as_file(_SHIPPED / "gasoline.csv") as file:
         output.check(file)
-        screen.print("60 gasolines: which octane number has a near-infrared spectrum?\n")
-        part = Part(response=("octane",))
-        (found,) = fit(file, part, JoinedReading(), Request(), TestRows(), output)
+        screen.print("Predict octane from 60 near-infrared spectra of gasoline.\n")
+        part, request = Part(response=("octane",)), Request(preprocess="auto")
+        (found,) = fit(file, part, JoinedReading(), request, TestRows(), output)
     mean = prediction_interval(found.model, np.mean(found.drawn.X, axis=0, keepdims=True))
     show.remark(
         screen,
