@@ -53,11 +53,11 @@ def read_table(file: str) -> None:
 
 
 def read_map(file: str, shape: tuple[int, int]) -> None:
-    from plsdof.large.blocks import open_blocks
+    from plsdof.large.blocks import ArrayBlocks
     from plsdof.large.sources import block_gram
 
     X = np.memmap(file, dtype=float, mode="r", shape=shape)
-    block_gram(open_blocks(X, np.arange(float(shape[0]))))
+    block_gram(ArrayBlocks(X, np.arange(float(shape[0]))))
 
 
 def command_line(file: str) -> None:

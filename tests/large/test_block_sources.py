@@ -15,9 +15,8 @@ from plsdof.large.blocks import (
     ahead,
     as_axis,
     block_length,
-    open_blocks,
 )
-from plsdof.large.sources import block_gram
+from plsdof.large.sources import block_gram, open_source, recognises
 
 
 def collected(blocks):
@@ -140,7 +139,7 @@ def test_memory_maps_are_read_as_they_are(tmp_path, order, mode, axis):
     mapped = memory_map(tmp_path, X, mode=mode, order=order)
     if mode == "c":
         mapped[3] = X[3] = 5.0  # in memory only
-    blocks = open_blocks(mapped, memory_map(tmp_path, y, "y.dat"), axis=axis)
+    blocks = ArrayBlocks(mapped, memory_map(tmp_path, y, "y.dat"), axis=axis)
     for _ in range(2):
         found = collected(blocks)
         np.testing.assert_array_equal(np.concatenate([b[0] for b in found], axis=axis), X)
@@ -155,7 +154,7 @@ def test_memory_maps_are_read_as_they_are(tmp_path, order, mode, axis):
 def test_a_part_of_a_memory_map_is_that_part(tmp_path):
     X, y = make_problem(40, 6, seed=1)
     mapped = memory_map(tmp_path, X)[10:, ::2]
-    (found,) = collected(open_blocks(mapped, y[10:]))
+    (found,) = collected(ArrayBlocks(mapped, y[10:]))
     np.testing.assert_array_equal(found[0], X[10:, ::2])
 
 
@@ -184,29 +183,23 @@ def test_everything_on_disk_gives_the_same_gram(tmp_path):
         (zarr_array(X, (7, 6)), list(y), list(weights)),
     ]
     for source in sources:
-        np.testing.assert_allclose(block_gram(open_blocks(*source)).matrix, expected, rtol=1e-12)
+        np.testing.assert_allclose(block_gram(ArrayBlocks(*source)).matrix, expected, rtol=1e-12)
 
 
-def test_data_in_memory_are_left_to_others():
+def test_data_in_memory_are_left_to_others(tmp_path):
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    X, y = make_problem(6, 2)
-    columns = {"a": X[:, 0], "b": X[:, 1]}
-    for data in (X, X.tolist(), pandas.DataFrame(columns), polars.DataFrame(columns)):
-        assert open_blocks(data, y) is None
-
-
-def test_a_copy_of_a_memory_map_is_in_memory(tmp_path):
-    X, y = make_problem(6, 2)
-    mapped = memory_map(tmp_path, X)
-    assert open_blocks(mapped, y) is not None
-    assert open_blocks(mapped + 1.0, y) is None
-    assert open_blocks(mapped[[0, 1, 2]], y[:3]) is None
+    X, _ = make_problem(6, 2)
+    columns, mapped = {"a": X[:, 0], "b": X[:, 1]}, memory_map(tmp_path, X)
+    assert recognises(mapped)
+    copies = (mapped + 1.0, mapped[[0, 1, 2]])
+    for data in (X, X.tolist(), pandas.DataFrame(columns), polars.DataFrame(columns), *copies):
+        assert not recognises(data)
 
 
 def test_blocks_are_cut_along_the_longer_axis(tmp_path):
     for shape, axis in (((9, 4), 0), ((4, 9), 1), ((4, 4), 0)):
         X, y = make_problem(*shape)
-        assert open_blocks(memory_map(tmp_path, X), y).axis == axis
+        assert ArrayBlocks(memory_map(tmp_path, X), y).axis == axis
 
 
 def test_blocks_of_columns_are_for_kernels_that_can_be_formed():
@@ -217,7 +210,7 @@ def test_blocks_of_columns_are_for_kernels_that_can_be_formed():
 def test_dask_collections_go_through_the_same_door():
     array = pytest.importorskip("dask.array")
     X, y = make_problem(20, 3, seed=2)
-    blocks = open_blocks(array.from_array(X, chunks=(6, 3)), y)
+    blocks = open_source(array.from_array(X, chunks=(6, 3)), y).X
     np.testing.assert_allclose(
         block_gram(blocks).matrix, block_gram(ArrayBlocks(X, y)).matrix, rtol=1e-12
     )

@@ -123,6 +123,7 @@ def test_what_was_merged_comes_off_again(ratio, weighted):
     expected = Moments.of(X[kept], y[kept], some[1])
     scatter = scatter_of(expected)
     assert relative(scatter_of(found) - scatter, scatter) < 1e-13
+    # Means near zero have the rounding of the values that they are means of.
     np.testing.assert_allclose(found.x_mean, expected.x_mean, rtol=1e-14, atol=1e-15)
     assert (found.n, found.n_rows) == (pytest.approx(expected.n, rel=1e-14), 30)
     np.testing.assert_array_equal(whole.without(Moments.empty()).xx, whole.xx)

@@ -34,7 +34,7 @@ from plsdof._core.inputs import (
     require_flag,
     require_same_columns,
 )
-from plsdof._core.rows import Block, InMemory, RowProducts, weighed
+from plsdof._core.rows import Block, InBlocks, InMemory, StandardProducts, weighed
 from plsdof._core.spectrum import Gram, formed
 from plsdof._core.standardize import (
     CONSTANT_ULPS,
@@ -454,8 +454,7 @@ def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, Array] 
     n_rows, p = X.shape
     if n_rows <= p:
         return None
-    row_scale = None if weights is None else read_only(np.sqrt(weights))
-    response = centre_response(given.y, row_scale)
+    response = centre_response(given.y, given.row_scale)
     with np.errstate(over="ignore", invalid="ignore"):
         found = moments_of(X, given.y, weights, names=given.names)
         squares = found.xx.diagonal()
@@ -468,12 +467,11 @@ def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, Array] 
         x_mean=found.x_mean,
         x_scale=read_only(x_scale),
         y_mean=response.mean,
-        row_scale=row_scale,
+        row_scale=given.row_scale,
         names=given.names,
     )
-    products = RowProducts(
-        rows=InMemory(given=given), units=units, shift=found.x_mean, rest=found.rest[:-1]
-    )
+    stored = InBlocks(rows=InMemory(given=given), shift=found.x_mean)
+    products = StandardProducts(stored=stored, units=units, rest=found.rest[:-1])
     gram = found.standardized(
         units, to_samples=products.to_samples, to_features=products.to_features
     )

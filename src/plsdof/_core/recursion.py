@@ -474,7 +474,9 @@ class Rows(_Samples):
 
     def forward(self, r: Array) -> tuple[Array, Array]:
         if self._stored is not None:
-            C, scores = self._stored.through(r, self._inverse)
+            C = self._stored.left(r)
+            C = C if self._inverse is None else C * self._inverse
+            scores = self._stored.right(C)
             return np.asarray(scores - np.vecdot(C, self.mean)[:, None]), C
         C = np.matmul(r, self.X, out=self._C)
         if self._between is not None:

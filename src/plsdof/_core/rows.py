@@ -99,8 +99,14 @@ class Stored(Protocol):
     def sums(self, weights: Array) -> tuple[Array, Array]:
         """Return sums and sums of squares of columns, for weights (F, n). (F, p) each."""
 
-    def through(self, r: Array, inverse: Array | None) -> tuple[Array, Array]:
-        """Return C = r X, times ``inverse`` (F, p) if given, and C X'. (F, p) and (F, n)."""
+    def left(self, r: Array) -> Array:
+        """Return r X for r (F, n). Shape (F, p)."""
+
+    def right(self, C: Array) -> Array:
+        """Return C X' for C (F, p). Shape (F, n)."""
+
+    def normal(self, C: Array) -> Array:
+        """Return C X'WX with the weights of the rows. Shape (F, p)."""
 
     def columns(self, which: npt.NDArray[np.intp]) -> Array:
         """Return some columns as they were given. Shape (n, k)."""
@@ -181,78 +187,108 @@ def cut(
         yield Block(X=values, y=y[rows], weights=some, first=place)
 
 
-# Products with standardised rows
-# -------------------------------
+# Products with rows
+# ------------------
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RowProducts:
-    """Products with the standardised data R (A - 1 rest') D, where A = X - 1 shift'.
+class InBlocks:
+    """Products with X - 1 shift', which is formed block by block.
 
-    R holds the square roots of the weights, D the inverse scales, and shift + rest is the mean.
-    A is formed block by block, because products with means in them would lose the digits that
-    matter; what is left is a correction of rank one.
+    Products with means in them would lose the digits that matter.
 
     Attributes
     ----------
     rows : Rows
-        Blocks of rows (axis 0).
-    units : Units
-    shift, rest : (p,) arrays
+    shift : (p,) array
     """
 
     rows: Rows
-    units: Units
     shift: Array
+
+    def left(self, r: Array) -> Array:
+        """Return r X, by one pass. Shape (F, p)."""
+        return self.collected(partial(_left, r=r, shift=self.shift, axis=self.rows.axis), 1)
+
+    def right(self, C: Array) -> Array:
+        """Return C X', by one pass. Shape (F, n)."""
+        return self.collected(partial(_right, C=C, shift=self.shift, axis=self.rows.axis), 0)
+
+    def normal(self, C: Array) -> Array:
+        """Return C X'WX of blocks of rows, by one pass. Shape (F, p)."""
+        return self.rows.reduce(partial(_normal, C=C, shift=self.shift), np.add, "Products")
+
+    def collected(self, work: Callable[[Block], Array], axis: int) -> Array:
+        """Return what work makes of blocks: joined where these are cut along an axis, or summed."""
+        if self.rows.axis != axis:
+            return self.rows.reduce(work, np.add, "Products")
+        found = self.rows.reduce(partial(_listed, work=work), add, "Products")
+        return np.concatenate(found, axis=-1)
+
+
+def place_of(block: Block, axis: int) -> tuple[slice, slice]:
+    """Return which rows and columns a block has."""
+    here = slice(block.first, block.first + block.X.shape[axis])
+    return (slice(None), here) if axis else (here, slice(None))
+
+
+def _listed(block: Block, *, work: Callable[[Block], Array]) -> list[Array]:
+    return [work(block)]
+
+
+def _left(block: Block, *, r: Array, shift: Array, axis: int) -> Array:
+    rows, columns = place_of(block, axis)
+    return np.asarray(r[..., rows] @ np.subtract(block.X, shift[columns], out=block.X))
+
+
+def _right(block: Block, *, C: Array, shift: Array, axis: int) -> Array:
+    _, columns = place_of(block, axis)
+    return np.asarray(C[..., columns] @ np.subtract(block.X, shift[columns], out=block.X).T)
+
+
+def _normal(block: Block, *, C: Array, shift: Array) -> Array:
+    X = np.subtract(block.X, shift, out=block.X)
+    rows = C @ X.T
+    return np.asarray((rows if block.weights is None else rows * block.weights) @ X)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StandardProducts:
+    """Products with the standardised data R (A - 1 rest') D, where A = X - 1 shift'.
+
+    R holds the square roots of the weights, D the inverse scales, and shift + rest is the mean.
+
+    Attributes
+    ----------
+    stored : Stored or InBlocks
+        Products with A.
+    units : Units
+    rest : (p,) array
+    """
+
+    stored: Any
+    units: Units
     rest: Array
 
     def times(self, v: Array) -> Array:
-        """Return X'X v, by one pass."""
-        u = _divided(v, self.units.x_scale)
-        product = self.rows.reduce(partial(_normal_product, u=u, shift=self.shift), add, "Product")
-        product = product - np.multiply.outer(self.units.n * self.rest, self.rest @ u)
-        return _divided(product, self.units.x_scale)
+        """Return X'X v."""
+        u = v.T / self.units.x_scale
+        along = np.multiply.outer(u @ self.rest, self.units.n * self.rest)
+        return np.asarray(((self.stored.normal(u) - along) / self.units.x_scale).T)
 
     def to_samples(self, v: Array) -> Array:
-        """Return X v, by one pass."""
-        u = _divided(v, self.units.x_scale)
-        found = self.rows.reduce(partial(_row_product, u=u, shift=self.shift), add, "Fitted values")
-        rows = np.concatenate(found) - self.rest @ u
-        return rows if self.units.row_scale is None else _scaled(rows, self.units.row_scale)
+        """Return X v, whose (weighted) means are zero."""
+        rows = self.stored.right(v.T / self.units.x_scale)
+        rows -= (rows @ self._root**2 / self.units.n)[..., None]
+        return np.asarray((rows * self._root).T)
 
     def to_features(self, u: Array) -> Array:
-        """Return X'u, by one pass."""
-        root = self.units.row_scale
-        v = u if root is None else _scaled(u, root)
-        work = partial(_column_product, v=v, shift=self.shift)
-        product = self.rows.reduce(work, add, "Coefficients")
-        return _divided(product - np.multiply.outer(self.rest, v.sum(axis=0)), self.units.x_scale)
+        """Return X'u. What u has along the weights does not count, as columns are centred."""
+        r = u.T * self._root
+        r = r - (r.sum(axis=-1) / self.units.n)[..., None] * self._root**2
+        return np.asarray((self.stored.left(r) / self.units.x_scale).T)
 
-
-def _normal_product(block: Block, *, u: Array, shift: Array) -> Array:
-    X, _, weights = weighed(block)
-    X -= shift
-    rows = X @ u
-    return np.asarray(X.T @ (rows if weights is None else _scaled(rows, weights)))
-
-
-def _row_product(block: Block, *, u: Array, shift: Array) -> list[Array]:
-    X, _, _ = weighed(block)
-    X -= shift
-    return [X @ u]
-
-
-def _column_product(block: Block, *, v: Array, shift: Array) -> Array:
-    X = block.X
-    X -= shift
-    return np.asarray(X.T @ v[block.first : block.first + len(X)])
-
-
-def _scaled(values: Array, factor: Array) -> Array:
-    """Multiply the rows of an array of one or two dimensions."""
-    return np.asarray((values.T * factor).T)
-
-
-def _divided(values: Array, divisor: Array) -> Array:
-    """Divide the rows of an array of one or two dimensions."""
-    return np.asarray((values.T / divisor).T)
+    @property
+    def _root(self) -> Array:
+        scale = self.units.row_scale
+        return np.ones(self.units.n_rows) if scale is None else scale

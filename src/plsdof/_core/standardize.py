@@ -152,6 +152,11 @@ class Observations:
         e = self.y - (self.y.mean() if self.weights is None else self.weights @ self.y / self.n)
         return math.sqrt(float(e @ e if self.weights is None else self.weights @ e**2) / self.n)
 
+    @property
+    def row_scale(self) -> Array | None:
+        """Square roots of the weights; None without weights."""
+        return None if self.weights is None else read_only(np.sqrt(self.weights))
+
     def own(self) -> None:
         """Copy X, so that nobody can change it, unless it is large; all who hold this see it.
 
@@ -190,18 +195,16 @@ def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
     return observe(X, y, as_weights(sample_weight, len(X)), names)
 
 
-def observe(
-    X: Array, y: Array, weights: Array | None, names: tuple[str, ...] | None
-) -> Observations:
+def observe(X: Any, y: Array, weights: Array | None, names: tuple[str, ...] | None) -> Observations:
     """Put together data that have been checked, without rows that have no weight."""
     kept = None
     if weights is not None:
         kept = weights > 0
         X, y, weights = X[kept], y[kept], weights[kept]
         require_enough(len(weights), float(weights.sum()))
-        _notice_relative(weights)
+        notice_relative(weights)
         kept = None if kept.all() else kept
-    n = float(len(X)) if weights is None else float(weights.sum())
+    n = float(len(y)) if weights is None else float(weights.sum())
     owned = weights is not None  # rows with a weight were copied
     return Observations(X=X, y=y, weights=weights, n=n, names=names, kept=kept, is_owned=owned)
 
@@ -225,7 +228,7 @@ def standardize_observations(given: Observations, *, scale: bool = True) -> Stan
     """Do the same with data that have been checked."""
     columns = centre_columns(given.X, given.weights, given.n, scale)
     warn_constant_columns(columns.constant, given.names)
-    row_scale = None if given.weights is None else read_only(np.sqrt(given.weights))
+    row_scale = given.row_scale
     if row_scale is not None:
         columns.values[...] *= row_scale[:, None]
     response = centre_response(given.y, row_scale)
@@ -259,7 +262,7 @@ def require_enough(n_rows: int, total: float) -> None:
         )
 
 
-def _notice_relative(weights: Array) -> None:
+def notice_relative(weights: Array) -> None:
     """Warn of weights that are not counts and whose sum is far from the number of rows."""
     share = float(weights.sum()) / len(weights)
     if not _FAR_FROM_ONE[0] <= share <= _FAR_FROM_ONE[1] and np.any(weights != np.round(weights)):
@@ -298,7 +301,7 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
     """
     blocks = row_blocks(X)
     highest, lowest, total = _extent(X, weights, blocks)
-    constant = _constant(lowest, highest)
+    constant = constant_between(lowest, highest)
     x_mean = total / n
     centred = np.empty_like(X)
     remainder, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
@@ -329,10 +332,10 @@ def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Co
 
 def constant_columns(X: Array) -> npt.NDArray[np.bool_]:
     """Return which columns do not vary; refuse those whose squares leave the range of floats."""
-    return _constant(X.min(axis=0), X.max(axis=0))
+    return constant_between(X.min(axis=0), X.max(axis=0))
 
 
-def _constant(lowest: Array, highest: Array) -> npt.NDArray[np.bool_]:
+def constant_between(lowest: Array, highest: Array) -> npt.NDArray[np.bool_]:
     """Do the same from the smallest and the largest value of every column."""
     magnitude = np.maximum(np.abs(highest), np.abs(lowest))
     constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude  # these halves are finite

@@ -1,5 +1,6 @@
 """Degrees of Freedom of any regressor: exact where a formula is known, Monte Carlo otherwise."""
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -217,44 +218,42 @@ def degrees_of_freedom(
         raise NotAvailableError(
             f"method='exact' for {name}: {reason}. Use method='monte-carlo' or 'auto'."
         )
-    facts: dict[str, Any] = {
-        "name": name,
-        "n": float(len(y)),
-        "rss": float(np.sum((y - fitted) ** 2)),
-    }
+    rss = float(np.sum((y - fitted) ** 2))
+    found = partial(DegreesOfFreedom, name=name, n=float(len(y)), rss=rss)
     if exact is not None and (method == "exact" or not exact.chosen):
         given = f" Given {exact.chosen}, chosen by looking at y; the choice is not counted."
-        return DegreesOfFreedom(
+        return found(
             value=exact.value,
             method="conditional" if exact.chosen else "exact",
             message=exact.how + (given if exact.chosen else ""),
-            **facts,
         )
-    if noise is None:
-        variance, source = _cross_validated_noise(estimator, X, y, seed), "5-fold cross-validation"
-    else:
-        variance, source = _positive(noise, "noise"), "as given"
-    fraction = _positive(step, "step") if step is not None else _default_step(estimator)
-    scale = _perturbation(fraction, variance, source, y)
+    source = "5-fold cross-validation" if noise is None else "as given"
+    guess = noise if noise is not None else _cross_validated_noise(estimator, X, y, seed)
+    deviation = math.sqrt(_one_positive(guess, "noise", or_zero=noise is None))
+    fraction = _one_positive(_default_step(estimator) if step is None else step, "step")
+    # Below this, rounding of y + perturbation shows in the third digit of a draw.
+    if not fraction * deviation > 1e-12 * float(np.max(np.abs(y))):
+        raise InvalidInputError(
+            f"Perturbations of standard deviation {fraction * deviation:.3g} (noise {source}) are "
+            "too small to be seen in y. Give noise=<variance>, or a larger step."
+        )
     estimate = monte_carlo_dof(
         partial(_fitted_values, estimator, X),
         y,
-        step=scale,
+        step=fraction * deviation,
         n_draws=n_draws,
         rng=rng,
         n_jobs=n_jobs,
         progress=progress,
     )
-    return DegreesOfFreedom(
+    size = f"{fraction * deviation:.4g} = {fraction:g} x the noise's ({source})"
+    return found(
         value=estimate.value,
         std_error=estimate.std_error,
         method="monte-carlo",
-        message=_in_words(
-            estimate, f"{scale:.4g} = {fraction:g} x the noise's ({source})", exact, reason
-        ),
+        message=_in_words(estimate, size, exact, reason),
         draws=estimate.draws,
         conditional=None if exact is None else exact.value,
-        **facts,
     )
 
 
@@ -282,21 +281,8 @@ def _default_step(estimator: Any) -> float:
     return _SMOOTH_STEP if package == "sklearn" and name in _SMOOTH else _STEP
 
 
-def _perturbation(fraction: float, variance: float, source: str, y: Array) -> float:
-    """Return the standard deviation of the perturbations."""
-    scale, size = fraction * float(np.sqrt(variance)), float(np.max(np.abs(y)))
-    # Below this, rounding of y + perturbation shows in the third digit of a draw.
-    if not scale > 1e-12 * size:
-        raise InvalidInputError(
-            f"The perturbations would be {scale:.3g}, with a noise variance of {variance:.3g} "
-            f"({source}) and |y| up to {size:.3g}: too small to be seen. Give noise=<variance>, "
-            "or a larger step."
-        )
-    return scale
-
-
-def _positive(value: Any, name: str) -> float:
-    numbers = as_positive(value, name)
+def _one_positive(value: Any, name: str, *, or_zero: bool = False) -> float:
+    numbers = as_positive(value, name, or_zero=or_zero)
     if len(numbers) != 1:
         raise InvalidInputError(f"{name} must be one number > 0; got {len(numbers)}.")
     return float(numbers[0])
@@ -379,48 +365,34 @@ def _of_path(path: Any, index: int) -> Formula:
     return Formula(value=value, how=f"{_STEIN}closed form of {name} for {path[index].label}.")
 
 
-def _least_squares(model: Any, X: Any, y: Array) -> Formula:  # noqa: ARG001
-    exact = _linear(model, X, penalty=0.0, selects=model.positive)
-    if model.positive or not hasattr(model, "rank_"):  # sparse X has none
-        return exact
-    # The solver's own: which small singular values it took for zero.
-    return replace(exact, value=float(model.rank_ + int(model.fit_intercept)))
-
-
-def _ridge(model: Any, X: Any, y: Array) -> Formula:  # noqa: ARG001
-    return _linear(model, X, penalty=float(np.ravel(model.alpha)[0]), selects=model.positive)
-
-
-def _lasso(model: Any, X: Any, y: Array) -> Formula:
-    # scikit-learn divides the squared error by 2 n, so the ridge part of an elastic net is n times
-    # as strong.
-    return _linear(model, X, penalty=len(y) * model.alpha * (1.0 - model.l1_ratio), selects=True)
-
-
-def _linear(model: Any, X: Any, *, penalty: float, selects: bool) -> Formula:
+def _linear(model: Any, X: Any, y: Array) -> Formula:
     """Sum of s^2 / (s^2 + penalty) over the singular values s of the predictors that take part.
 
     Those with a non-zero coefficient, where the method selects, as if they were fixed: Zou, Hastie
     & Tibshirani (2007), Tibshirani & Taylor (2012).
     """
-    X = _dense(X)
+    X, free = _dense(X), int(model.fit_intercept)
+    # scikit-learn divides the squared error of an elastic net by 2 n, which makes its ridge part n
+    # times as strong; a lasso has none, and least squares no penalty.
+    share = 1.0 - model.l1_ratio if hasattr(model, "l1_ratio") else 1.0
+    alpha = float(np.ravel(getattr(model, "alpha", 0.0))[0])
+    penalty = alpha * (share * len(y) if hasattr(model, "l1_ratio") else 1.0)
+    selects = hasattr(model, "l1_ratio") or model.positive
     active = np.ravel(model.coef_) != 0 if selects else np.full(X.shape[1], True)
-    intercept = ", and 1 for the intercept" if model.fit_intercept else ", without intercept"
-    what = "rank" if penalty == 0 else f"sum of s^2 / (s^2 + {penalty:g}), s the singular values,"
-    how = f"{_LINEAR}{what} of the predictors{intercept}."
-    if selects:
-        how = (
-            f"{_STEIN}{what} of the {int(active.sum())} predictors with a non-zero coefficient"
-            f"{intercept}. The set of non-zeros is as accurate as the solver."
-        )
     X = X[:, active]
-    X = X - X.mean(axis=0) if model.fit_intercept else X
-    if penalty == 0 and X.size:
-        value = float(np.linalg.matrix_rank(X))
+    X = X - X.mean(axis=0) if free else X
+    if penalty == 0:
+        # The solver's own rank, if it has one: which small singular values it took for zero.
+        known = None if selects else getattr(model, "rank_", None)
+        value = float(known if known is not None else np.linalg.matrix_rank(X) if X.size else 0)
     else:
         squares = np.linalg.svd(X, compute_uv=False) ** 2
         value = float(np.sum(squares / (squares + penalty)))
-    return Formula(value=value + int(model.fit_intercept), how=how)
+    what = "rank" if penalty == 0 else f"sum of s^2 / (s^2 + {penalty:g}), s the singular values,"
+    some = f"{int(active.sum())} predictors with a non-zero coefficient, as the solver found them"
+    how = f"{_STEIN}{what} of the {some}" if selects else f"{_LINEAR}{what} of the predictors"
+    intercept = "and 1 for the intercept" if free else "without intercept"
+    return Formula(value=value + free, how=f"{how}, {intercept}.")
 
 
 def _dense(X: Any) -> Array:
@@ -450,26 +422,20 @@ def _partial_least_squares(model: Any, X: Any, y: Array) -> Formula:
     return _of_path(path, len(path.dof) - 1)
 
 
-# Transformers that never look at y and treat the training rows as any others.
-_BLIND_TRANSFORMERS = {
-    "FunctionTransformer",
-    "KNNImputer",
-    "MaxAbsScaler",
-    "MinMaxScaler",
-    "Normalizer",
-    "OneHotEncoder",
-    "PCA",
-    "PolynomialFeatures",
-    "PowerTransformer",
-    "QuantileTransformer",
-    "RobustScaler",
-    "SimpleImputer",
-    "SplineTransformer",
-    "StandardScaler",
-    "VarianceThreshold",
-}
-# Modules of chemotools in which no transformer looks at y; others, such as projection, do.
-_BLIND_SPECTRAL = {"baseline", "derivative", "scale", "scatter", "smooth"}
+# Modules whose transformers never look at y and treat the training rows as any others, but for one.
+_BLIND = (
+    "chemotools.baseline",
+    "chemotools.derivative",
+    "chemotools.scale",
+    "chemotools.scatter",
+    "chemotools.smooth",
+    "plsdof.chemometrics.preprocessing",
+    "sklearn.decomposition._pca",
+    "sklearn.feature_selection._variance_threshold",
+    "sklearn.impute",
+    "sklearn.preprocessing",
+)
+_SUPERVISED = "TargetEncoder"
 # Transformers that are made of others, and where these are.
 _CONTAINERS = {
     "ColumnTransformer": "transformers",
@@ -492,29 +458,19 @@ def _require_blind(transformer: Any) -> None:
     """Refuse a transformer that may look at y."""
     if transformer is None or isinstance(transformer, str):  # "passthrough", "drop"
         return
-    package, name = _class_of(transformer)
-    if package == "sklearn" and name in _CONTAINERS:
+    name, module = type(transformer).__name__, type(transformer).__module__
+    if module.startswith("sklearn.") and name in _CONTAINERS:
         for part in getattr(transformer, _CONTAINERS[name]):
             _require_blind(part[1])
-        return
-    if package == "chemotools":
-        blind = type(transformer).__module__.split(".")[1] in _BLIND_SPECTRAL
-    else:
-        blind = (package, name) == ("plsdof", "Preprocessor") or (
-            package == "sklearn" and name in _BLIND_TRANSFORMERS
-        )
-    if not blind:
+    elif name == _SUPERVISED or not f"{module}.".startswith(tuple(f"{one}." for one in _BLIND)):
         raise NotAvailableError(f"the transformer {name} is not known to ignore y")
 
 
 RULES: dict[str, Callable[[Any, Any, Array], Formula]] = {
-    "ElasticNet": _lasso,
+    **dict.fromkeys(("ElasticNet", "Lasso", "LinearRegression", "Ridge"), _linear),
     "KNeighborsRegressor": _nearest_neighbours,
-    "Lasso": _lasso,
-    "LinearRegression": _least_squares,
     "PLSRegression": _partial_least_squares,
     "Pipeline": _pipeline,
-    "Ridge": _ridge,
 }
 
 

@@ -33,39 +33,6 @@ _LONG = 4096
 _SLICED = ("zarr", "h5py")
 
 
-def open_blocks(
-    X: Any, y: Any, sample_weight: Any = None, axis: int | None = None, *, progress: bool = False
-) -> Rows | None:
-    """Return the blocks of data that are to be read piece by piece, None if they are in memory.
-
-    Parameters
-    ----------
-    X : array-like
-        `numpy.memmap`, zarr array, h5py dataset, dask array or data frame; None is returned for
-        anything else.
-    y, sample_weight : array-like
-        One entry per row, in memory or of the same kinds.
-    axis : {0, 1}, optional
-        Blocks of rows or of columns. By default columns if there are more of them than rows, and
-        XX' can be formed.
-    progress : bool
-        Show a bar on stderr for every pass over the data. Needs rich.
-
-    Examples
-    --------
-    >>> open_blocks([[1.0, 2.0], [3.0, 4.0]], [1.0, 2.0]) is None
-    True
-    """
-    if is_dask(X):
-        from plsdof.large.dask import dask_blocks
-
-        blocks: Rows = dask_blocks(X, y, sample_weight, axis, progress=progress)
-        return blocks
-    if not is_sliced(X):
-        return None
-    return ArrayBlocks(X, y, sample_weight, axis=axis, progress=progress)
-
-
 def checked_shape(X: Any) -> tuple[int, int]:
     """Return the shape of a table that is not to be made an array, after looking at it."""
     if not hasattr(X, "shape") or not hasattr(X, "dtype"):
@@ -117,7 +84,8 @@ class ArrayBlocks:
     y, sample_weight : array-like
         One entry per row; what is on disk is read into memory.
     axis : {0, 1}, optional
-        Blocks of rows or of columns; by default as for `open_blocks`.
+        Blocks of rows or of columns; by default columns if there are more
+        of them than rows, and XX' can be formed.
     memory : int
         The most bytes that one block may take.
     names : tuple of str, optional

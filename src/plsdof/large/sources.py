@@ -12,8 +12,7 @@ folds together.
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from itertools import accumulate
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,40 +23,33 @@ from plsdof._core.left_out import Problem, Way
 from plsdof._core.moments import Moments as Moments
 from plsdof._core.moments import block_moments, moments_of
 from plsdof._core.recipe import Recipe
-from plsdof._core.recursion import (
-    FoldMoments,
-    Integers,
-    Mask,
-    Operator,
-    Split,
-    constant_columns,
-)
-from plsdof._core.rows import Block, Part, RowProducts, Rows, weighed
+from plsdof._core.recursion import FoldMoments, Integers, Mask, Operator, Split, constant_columns
+from plsdof._core.rows import Block, InBlocks, Part, Rows, StandardProducts, place_of
 from plsdof._core.spectrum import FORMED, Gram, formed
 from plsdof._core.standardize import (
     Observations,
     Standardized,
-    Units,
-    centre_columns,
-    centre_response,
-    require_enough,
+    notice_relative,
+    observe,
+    standardize_observations,
     warn_constant_columns,
 )
 from plsdof._core.store import Predicted
+from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.large.blocks import (
+    ArrayBlocks,
     RowBlocks,
     is_blocks,
     is_dask,
     is_sliced,
-    open_blocks,
     paired,
     take_rows,
 )
-from plsdof.large.factors import block_factor, merge_factors, standardized_factor
 from plsdof.large.probes import count_by_probes
 from plsdof.large.sparse import by_products, read_sparse
 
+_EPS = float(np.finfo(np.float64).eps)
 # Numbers of rows, predictions or models of folds that are in memory at once: 1 GB.
 _MOST_NUMBERS = 2**27
 
@@ -119,19 +111,22 @@ def read_blocks(blocks: Rows, scale: bool, limit: int = FORMED) -> tuple[Gram, O
     return gram, given
 
 
-def _observed(
-    blocks: Rows, y: Array, weights: Array | None, limit: int, **known: Any
-) -> Observations:
-    """Return the rows of a table in blocks, without those that have no weight."""
-    kept = None
-    if weights is not None and not np.all(weights > 0):
-        kept = weights > 0
-        y, weights, blocks = y[kept], weights[kept], RowBlocks(blocks, kept)
+def _observed(blocks: Rows, table: Array, limit: int, **known: Any) -> Observations:
+    """Return the rows of blocks, without those that have no weight; ``table`` is (y, weights)."""
+    y, weights = table
+    kept = weights > 0
+    if kept.all():
+        kept = None
+    else:
+        y, blocks = y[kept], RowBlocks(blocks, kept)
+    weights = None if np.all(weights == 1.0) else weights[slice(None) if kept is None else kept]
+    if weights is not None:
+        notice_relative(weights)
+    y = read_only(y)
+    shape = len(y), blocks.n_columns
     return Observations(
-        X=Streamed(
-            blocks=blocks, shape=(len(y), blocks.n_columns), limit=limit, y=read_only(y), **known
-        ),
-        y=read_only(y),
+        X=Streamed(rows=blocks, shape=shape, limit=limit, y=y, **known),
+        y=y,
         weights=weights,
         n=float(len(y)) if weights is None else float(weights.sum()),
         names=blocks.names,
@@ -139,25 +134,24 @@ def _observed(
     )
 
 
+def _table(block: Block) -> Array:
+    """Return responses and weights. Shape (2, rows)."""
+    return np.stack([block.y, np.ones(len(block.y)) if block.weights is None else block.weights])
+
+
 def _from_rows(blocks: Rows, scale: bool, limit: int) -> tuple[Gram, Observations]:
     products = blocks.n_columns <= limit
     work = partial(_moments_and_rows, products=products)
     found: Moments
     found, rows = blocks.reduce(work, partial(paired, merge=Moments.merge), "Means and products")
-    y = np.concatenate([part[0] for part in rows])
-    weights = None
-    if any(part[1] is not None for part in rows):
-        each = [np.ones(len(part[0])) if part[1] is None else part[1] for part in rows]
-        weights = np.concatenate(each)
     found.units(scale)  # refuses too few rows
-    given = _observed(blocks, y, weights, limit, shift=found.x_mean, moments=found)
-    row_scale = None if given.weights is None else read_only(np.sqrt(given.weights))
-    units = found.units(scale, blocks.names, row_scale)
-    stored: Streamed = given.X
-    passes = RowProducts(rows=stored.blocks, units=units, shift=units.x_mean, rest=found.rest[:-1])
+    table = np.concatenate(rows, axis=1)
+    given = _observed(blocks, table, limit, shift=found.x_mean, moments=found)
+    units = found.units(scale, blocks.names, given.row_scale)
+    passes = StandardProducts(stored=given.X, units=units, rest=found.rest[:-1])
     maps: dict[str, Any] = {"to_samples": passes.to_samples, "to_features": passes.to_features}
     if products:
-        refine = None if row_scale is not None else partial(_factored, blocks, scale)
+        refine = None if given.weights is not None else partial(_factored, blocks, scale)
         return found.standardized(units, refine=refine, **maps), given
     response, total = found.response(units)
     gram = Gram(
@@ -173,27 +167,8 @@ def _from_rows(blocks: Rows, scale: bool, limit: int) -> tuple[Gram, Observation
     return gram, given
 
 
-def _factored(blocks: Rows, scale: bool) -> Standardized:
-    factor = blocks.reduce(block_factor, merge_factors, "Triangular factor")
-    return standardized_factor(factor, scale, blocks.names)
-
-
-def _moments_and_rows(
-    block: Block, *, products: bool
-) -> tuple[Moments, list[tuple[Array, Array | None]]]:
-    """Return the moments of rows, and their responses and weights."""
-    weights = None if block.weights is None else np.array(block.weights)
-    return block_moments(block, products=products), [(np.array(block.y), weights)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _ColumnPart:
-    """Means and scales of some columns, and what all blocks have in common."""
-
-    mean: Array
-    scale: Array
-    y: Array
-    weights: Array | None
+def _moments_and_rows(block: Block, *, products: bool) -> tuple[Moments, list[Array]]:
+    return block_moments(block, products=products), [_table(block)]
 
 
 def _from_columns(blocks: Rows, scale: bool, limit: int) -> tuple[Gram, Observations]:
@@ -204,64 +179,122 @@ def _from_columns(blocks: Rows, scale: bool, limit: int) -> tuple[Gram, Observat
         )
     work = partial(_kernel_and_units, scale=scale)
     kernel, parts = blocks.reduce(work, partial(paired, merge=operator.add), "Kernel")
-    x_mean = read_only(np.concatenate([part.mean for part in parts]))
-    given = _observed(blocks, parts[0].y, parts[0].weights, limit, shift=x_mean)
-    row_scale = None if given.weights is None else read_only(np.sqrt(given.weights))
-    response = centre_response(given.y, row_scale)
-    units = Units(
-        n=given.n,
-        n_rows=len(given.y),
-        x_mean=x_mean,
-        x_scale=read_only(np.concatenate([part.scale for part in parts])),
-        y_mean=response.mean,
-        row_scale=row_scale,
+    data, table = parts[0]
+    units = replace(
+        data.units,
+        x_mean=read_only(np.concatenate([one.units.x_mean for one, _ in parts])),
+        x_scale=read_only(np.concatenate([one.units.x_scale for one, _ in parts])),
         names=blocks.names,
     )
+    given = _observed(blocks, table, limit, shift=units.x_mean)
+    products = StandardProducts(stored=given.X, units=units, rest=np.zeros_like(units.x_mean))
     gram = formed(
         read_only(kernel),
         side="samples",
         units=units,
-        response=response.values,
-        total=float(response.values @ response.values),
-        to_features=partial(_to_features, blocks, units),
+        response=data.y,
+        total=float(data.y @ data.y),
+        to_features=products.to_features,
     )
     return gram, given
 
 
-def _kernel_and_units(block: Block, *, scale: bool) -> tuple[Array, list[_ColumnPart]]:
-    X, _, weights = weighed(block)
-    n = float(len(X)) if weights is None else float(weights.sum())
-    if weights is not None:
-        require_enough(len(weights), float(weights.sum()))
-    columns = centre_columns(X, weights, n, scale)
-    values = columns.values
-    if weights is not None:
-        values *= np.sqrt(weights)[:, None]
-    part = _ColumnPart(
-        mean=columns.mean, scale=columns.scale, y=np.array(block.y), weights=block.weights
-    )
-    return values @ values.T, [part]
+def _kernel_and_units(
+    block: Block, *, scale: bool
+) -> tuple[Array, list[tuple[Standardized, Array]]]:
+    with quietly():  # what there is to say is said of all columns
+        rows = observe(block.X, block.y, block.weights, None)
+        data = standardize_observations(rows, scale=scale)
+    return data.X @ data.X.T, [(replace(data, X=data.X[:0]), _table(block))]
 
 
-def _to_features(blocks: Rows, units: Units, v: Array) -> Array:
-    """Return X' v of the standardised data, by one pass.
+# Triangular factors, where X'X has too few digits
+# ------------------------------------------------
+#
+# X'X squares the singular values, so that directions below 1e-8 of the largest one drown in
+# rounding: the rule for spectra. A triangular factor R with R'R = [X y]'[X y] keeps them all (a
+# "tall and skinny QR", Demmel, Grigori, Hoemmen and Langou 2012, SIAM J. Sci. Comput. 34,
+# A206-A239). By the rule for moments, the factor of two pieces is that of R_a, R_b and one more
+# row. X'X costs less than half as much, and is tried first.
 
-    Means are known to their rounding only, which has no effect on vectors that are orthogonal to
-    the roots of the weights.
+# Rows are collected up to this many times the number of columns: a decomposition of n rows costs
+# n p^2, one of p rows and a few more p^3 each time.
+_MOST_ROWS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factor:
+    """A triangular factor of the centred columns [X y] of some rows.
+
+    Attributes
+    ----------
+    moments : Moments
+        Means and squares of the same rows.
+    matrix : (k, p + 1) array
+        R, or more rows with the same products.
     """
-    root = np.ones(len(v)) if units.row_scale is None else units.row_scale
-    balanced = v - np.multiply.outer(root, root @ v / units.n)
-    work = partial(_column_product, u=balanced, units=units)
-    return np.concatenate(blocks.reduce(work, operator.add, "Coefficients"))
+
+    moments: Moments
+    matrix: Array
 
 
-def _column_product(block: Block, *, u: Array, units: Units) -> list[Array]:
-    X, _, _ = weighed(block)
-    columns = slice(block.first, block.first + X.shape[1])
-    X -= units.x_mean[columns]
-    if units.row_scale is not None:
-        X *= units.row_scale[:, None]
-    return [((X.T @ u).T / units.x_scale[columns]).T]
+def block_factor(block: Block) -> Factor | None:
+    """Return the factor of a block of rows without weights. Cost: O(rows p^2)."""
+    columns = np.column_stack([block.X, block.y])
+    moments = block_moments(block, products=False)
+    if not moments.n_rows:
+        return None
+    columns -= moments.mean
+    columns -= moments.rest
+    return Factor(moments=moments, matrix=_shortened(columns))
+
+
+def merge_factors(a: Factor | None, b: Factor | None) -> Factor | None:
+    """Return the factor of the rows of both. Cost: O(p^3) once in p rows or more."""
+    if a is None or b is None:
+        return b if a is None else a
+    one, other, moments = a.moments, b.moments, a.moments.merge(b.moments)
+    step = (other.mean - one.mean) + (other.rest - one.rest)
+    root = np.sqrt(one.n * (other.n / moments.n)) * step
+    return Factor(moments=moments, matrix=_shortened(np.vstack([a.matrix, b.matrix, root])))
+
+
+def _shortened(rows: Array) -> Array:
+    """Make a triangle of rows when there are enough of them to be worth it."""
+    return _triangle(rows) if len(rows) > _MOST_ROWS * rows.shape[1] else rows
+
+
+def _triangle(columns: Array) -> Array:
+    found: Any = np.linalg.qr(columns, mode="r")
+    return np.asarray(found)
+
+
+def standardized_factor(
+    factor: Factor | None, scale: bool, names: tuple[str, ...] | None
+) -> Standardized:
+    """Return standardised data that have the same products as all rows.
+
+    There are at most p + 1 of them; ``units`` are those of all rows.
+    """
+    assert factor is not None
+    units = factor.moments.units(scale, names)
+    matrix = _triangle(factor.matrix)
+    X = matrix[:, :-1] / units.x_scale
+    size = factor.moments.magnitude[:-1] / units.x_scale
+    n, largest = factor.moments.n_rows, float(np.linalg.norm(X, 2))
+    # The same limits as for all rows in memory, see `centre_columns` and `numerical_rank`.
+    entries = _EPS * np.sqrt(n) * float(np.linalg.norm(size))
+    return Standardized(
+        X=read_only(X),
+        y=read_only(matrix[:, -1].copy()),
+        units=units,
+        rounding=max(entries, max(n, X.shape[1]) * _EPS * largest),
+    )
+
+
+def _factored(blocks: Rows, scale: bool) -> Standardized:
+    factor = blocks.reduce(block_factor, merge_factors, "Triangular factor")
+    return standardized_factor(factor, scale, blocks.names)
 
 
 # Rows in blocks, as a path keeps them
@@ -269,15 +302,15 @@ def _column_product(block: Block, *, u: Array, units: Units) -> list[Array]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Streamed:
+class Streamed(InBlocks):
     """Rows with positive weight that are read block by block; see `_core.rows.Stored`.
 
     Attributes
     ----------
-    blocks : Rows
-    shape : tuple of int
+    rows : Rows
     shift : (p,) array
         Means of the columns.
+    shape : tuple of int
     y : (n,) array
         The response that is in the blocks.
     limit : int
@@ -286,45 +319,26 @@ class Streamed:
         Of all rows, for blocks of rows.
     """
 
-    blocks: Rows
     shape: tuple[int, int]
-    shift: Array
     y: Array
     limit: int
     moments: Moments | None = None
 
     def sums(self, weights: Array) -> tuple[Array, Array]:
         """Return sums and sums of squares of columns, for weights (F, n), by one pass."""
-        work = partial(_weighted_sums, weights=weights, shift=self.shift, axis=self.blocks.axis)
-        if self.blocks.axis == 0:
-            found = self.blocks.reduce(work, np.add, "Means of folds")
-        else:
-            found = np.concatenate(
-                self.blocks.reduce(partial(_listed, work=work), operator.add, "Means of folds"),
-                axis=2,
-            )
+        axis = self.rows.axis
+        work = partial(_weighted_sums, weights=weights, shift=self.shift, axis=axis)
+        found = self.collected(work, 1)
         return found[0], found[1]
-
-    def through(self, r: Array, inverse: Array | None) -> tuple[Array, Array]:
-        """Return C = r X, times ``inverse``, and C X': one pass over columns, two over rows."""
-        if self.blocks.axis == 1:
-            work = partial(_through_columns, r=r, inverse=inverse, shift=self.shift)
-            a, parts = self.blocks.reduce(work, partial(paired, merge=operator.add), "Component")
-            return np.concatenate(parts, axis=1), a
-        C = self.blocks.reduce(partial(_left, r=r, shift=self.shift), np.add, "Component")
-        C = C if inverse is None else C * inverse
-        found = self.blocks.reduce(partial(_right, C=C, shift=self.shift), operator.add, "Scores")
-        return C, np.concatenate(found, axis=1)
 
     def columns(self, which: Integers) -> Array:
         """Return some columns, by one pass. Shape (n, k)."""
-        work = partial(_some_columns, which=which, axis=self.blocks.axis)
-        found = self.blocks.reduce(work, operator.add, "Columns")
-        return np.concatenate(found, axis=self.blocks.axis)
+        work = partial(_some_columns, which=which, axis=self.rows.axis)
+        return np.concatenate(self.rows.reduce(work, operator.add, "Columns"), axis=self.rows.axis)
 
     def take(self, which: Mask) -> Rows:
         """Return some of the rows, as blocks."""
-        return RowBlocks(self.blocks, which)
+        return RowBlocks(self.rows, which)
 
     # Partial Least Squares without the rows of every fold
     # ----------------------------------------------------
@@ -340,7 +354,7 @@ class Streamed:
                     f"Leave-one-out of {n:,} rows that are read block by block would need a fit "
                     "for every row; use a number of folds such as cv=10."
                 )
-            rows = replace(given, X=take_rows(self.blocks))
+            rows = replace(given, X=take_rows(self.rows))
             return Problem(given=rows, scale=scale).operators(split, n_components)
         if n_components * len(split.rows) > _MOST_NUMBERS:
             raise NotAvailableError(
@@ -365,83 +379,26 @@ class Streamed:
     def refitted(self, recipe: Recipe, given: Observations, split: Split) -> Iterator[Predicted]:
         """Fit the other rows of every fold; yield what the fits predict for its rows.
 
-        One pass for the fits of all folds of tall data, or one for each of them; and one for the
-        predictions of as many folds as memory has room for.
+        The passes of one fit, and one for the predictions, for each fold.
         """
         if not self._has_response(given.y):
             raise NotAvailableError(
                 "Rows of another response cannot be left out of a table that is read block by "
                 "block; fit that response with the function that made the path."
             )
-        training: Iterator[Any] = (
-            self._training_rows(split)
-            if recipe.prepare is not None
-            else self._training_grams(given, split, bool(recipe.options["scale"]))
-        )
-        at_once = max(1, _MOST_NUMBERS // self.shape[1] ** 2)
-        for first in range(0, split.count, at_once):
-            part = split.part(first, first + at_once)
-            paths = [recipe.fit(next(training), None) for _ in range(part.count)]
-            yield from self._predicted(paths, part)
-
-    def _predicted(self, paths: Sequence[Any], split: Split) -> Iterator[Predicted]:
-        """Predict the rows of every fold by a path each, by one pass."""
-        if self.blocks.axis == 1:
-            for path, test in zip(paths, split.tests, strict=True):
-                yield path.at(take_rows(self.take(_mask(test, self.shape[0]))))
-            return
-        work = partial(_at_rows, paths=paths, tests=split.tests)
-        parts = self.blocks.reduce(work, partial(_zipped, merge=operator.add), "Test rows")
-        for found in parts:
-            yield Predicted(
-                values=np.concatenate([one.values for one in found], axis=1),
-                leverage=np.concatenate([one.leverage for one in found], axis=1),
-                error=np.concatenate([one.error for one in found], axis=1),
-            )
-
-    def _training_rows(self, split: Split) -> Iterator[Rows]:
-        """Yield the training rows of each fold."""
         n = self.shape[0]
         for test, train in zip(split.tests, split.trains or [None] * split.count, strict=True):
-            yield self.take(~_mask(test, n) if train is None else _mask(train, n))
-
-    def _training_grams(self, given: Observations, split: Split, scale: bool) -> Iterator[Gram]:
-        """Yield the Gram matrix of the training rows of each fold."""
-        n, p = self.shape
-        in_memory = 4 * split.count * (p + 1) ** 2 <= _MOST_NUMBERS
-        if self.moments is None or p > self.limit or not in_memory or not split.is_partition(n):
-            for rows in self._training_rows(split):
-                yield read_blocks(rows, scale, self.limit)[0]
-            return
-        # If one fold needs more digits, all of them probably do: they are read together.
-        others = partial(self._of_others, split)
-        factors = cache(lambda: list(others(block_factor, merge_factors, "Factors of folds")))
-        for number, found in enumerate(others(block_moments, Moments.merge, "Moments of folds")):
-            units = found.units(scale, self.blocks.names)
-            warn_constant_columns(np.isinf(units.x_scale), units.names)
-
-            def refine(number: int = number) -> Standardized:
-                return standardized_factor(factors()[number], scale, self.blocks.names)
-
-            yield found.standardized(units, refine=None if given.weights is not None else refine)
-
-    def _of_others(
-        self,
-        split: Split,
-        work: Callable[[Block], Part],
-        merge: Callable[[Part, Part], Part],
-        description: str,
-    ) -> Iterator[Part]:
-        """Yield for each fold what work and merge make of the rows of all others, by one pass."""
-        each: Callable[[Block], list[Part]] = partial(_by_fold, tests=split.tests, work=work)
-        parts = self.blocks.reduce(each, partial(_zipped, merge=merge), description)
-        # What is in front of each fold, and what is behind it.
-        before = list(accumulate(parts[:-1], merge))
-        behind = list(accumulate(parts[:0:-1], lambda later, part: merge(part, later)))[::-1]
-        yield behind[0]
-        for one, other in zip(before, behind[1:], strict=False):
-            yield merge(one, other)
-        yield before[-1]
+            fitted = ~_mask(test, n) if train is None else _mask(train, n)
+            path, rows = recipe.fit(self.take(fitted), None), self.take(_mask(test, n))
+            if self.rows.axis == 1:
+                yield path.at(take_rows(rows))
+                continue
+            parts = rows.reduce(partial(_at_rows, path=path), operator.add, "Test rows")
+            yield Predicted(
+                values=np.concatenate([one.values for one in parts], axis=1),
+                leverage=np.concatenate([one.leverage for one in parts], axis=1),
+                error=np.concatenate([one.error for one in parts], axis=1),
+            )
 
 
 def _mask(rows: Integers, n: int) -> Mask:
@@ -455,45 +412,11 @@ def _mask(rows: Integers, n: int) -> Mask:
     return mask
 
 
-def _listed(block: Block, *, work: Callable[[Block], Part]) -> list[Part]:
-    return [work(block)]
-
-
-def _shifted(block: Block, shift: Array, axis: int) -> Array:
-    X = block.X
-    X -= shift[block.first : block.first + X.shape[1]] if axis else shift
-    return X
-
-
-def _rows_here(block: Block) -> slice:
-    return slice(block.first, block.first + len(block.X))
-
-
 def _weighted_sums(block: Block, *, weights: Array, shift: Array, axis: int) -> Array:
     """Return sums and sums of squares. Shape (2, F, columns)."""
-    X = _shifted(block, shift, axis)
-    W = weights if axis else weights[:, _rows_here(block)]
-    first = W @ X
-    return np.stack([first, W @ np.multiply(X, X, out=X)])
-
-
-def _through_columns(
-    block: Block, *, r: Array, inverse: Array | None, shift: Array
-) -> tuple[Array, list[Array]]:
-    X = _shifted(block, shift, 1)
-    C = r @ X
-    if inverse is not None:
-        C *= inverse[:, block.first : block.first + X.shape[1]]
-    return C @ X.T, [C]
-
-
-def _left(block: Block, *, r: Array, shift: Array) -> Array:
-    here = _rows_here(block)
-    return np.asarray(r[:, here] @ _shifted(block, shift, 0))
-
-
-def _right(block: Block, *, C: Array, shift: Array) -> list[Array]:
-    return [C @ _shifted(block, shift, 0).T]
+    rows, columns = place_of(block, axis)
+    X, W = np.subtract(block.X, shift[columns], out=block.X), weights[:, rows]
+    return np.stack([W @ X, W @ X**2])
 
 
 def _some_columns(block: Block, *, which: Integers, axis: int) -> list[Array]:
@@ -512,7 +435,7 @@ def _by_moments(stored: Streamed, given: Observations, scale: bool, split: Split
     left: list[Moments] = []
     if split.count:
         work = partial(_by_fold, tests=split.tests, work=_plain_moments)
-        left = stored.blocks.reduce(work, partial(_zipped, merge=Moments.merge), "Moments of folds")
+        left = stored.rows.reduce(work, partial(_zipped, merge=Moments.merge), "Moments of folds")
     left = [one.lowered(level) for one in left]
     whole = stored.moments.lowered(level)
     tests = [np.sort(test) for test in split.tests]
@@ -549,7 +472,7 @@ def _projected(stored: Streamed, split: Split, A: Array, means: Array) -> Array:
     if not split.count:
         return made
     work = partial(_block_products, tests=split.tests, A=A, means=means)
-    parts = stored.blocks.reduce(work, partial(_zipped, merge=operator.add), "Rows left out")
+    parts = stored.rows.reduce(work, partial(_zipped, merge=operator.add), "Rows left out")
     ends = np.searchsorted(split.fold, np.arange(split.count + 1))
     for f, found in enumerate(parts):
         made[:, ends[f] : ends[f + 1]] = np.concatenate(found, axis=1)
@@ -582,13 +505,8 @@ def _by_fold(
     return found
 
 
-def _at_rows(
-    block: Block, *, paths: Sequence[Any], tests: Sequence[Integers]
-) -> list[list[Predicted]]:
-    return [
-        [path.at(block.X[rows])] if len(rows) else []
-        for path, rows in zip(paths, _test_rows(block, tests), strict=True)
-    ]
+def _at_rows(block: Block, *, path: Any) -> list[Predicted]:
+    return [path.at(block.X)] if len(block.X) else []
 
 
 def _zipped(a: list[Part], b: list[Part], *, merge: Callable[[Part, Part], Part]) -> list[Part]:
@@ -628,9 +546,12 @@ def open_source(
         return X
     if y is None and not own:
         raise InvalidInputError("y is missing; give one response per row of X.")
-    if is_dask(X) or is_sliced(X):
-        blocks = open_blocks(X, y, sample_weight, progress=progress)
-        return OtherData(X=blocks, limit=limit)
+    if is_dask(X):
+        from plsdof.large.dask import dask_blocks
+
+        X = dask_blocks(X, y, sample_weight, progress=progress)
+    elif is_sliced(X):
+        X = ArrayBlocks(X, y, sample_weight, progress=progress)
     return OtherData(X=X, y=y, weights=sample_weight, limit=limit)
 
 
@@ -657,7 +578,7 @@ class OtherData:
         """Return the rows of a path fitted to prepared ones, before that."""
         blocks = self.X if given.kept is None else RowBlocks(self.X, given.kept)
         stored: Streamed = given.X
-        return replace(stored, blocks=blocks, moments=None)
+        return replace(stored, rows=blocks, moments=None)
 
     def read(self, scale: bool) -> tuple[Gram, Observations | None]:
         """Return the Gram matrix, and the rows behind it if they can be reached."""

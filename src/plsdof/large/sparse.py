@@ -12,7 +12,7 @@ this adds at most a quarter to what is stored.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -28,22 +28,19 @@ from plsdof._core.inputs import (
     as_weights,
     read_only,
     require_flag,
-    shortened,
 )
 from plsdof._core.left_out import Way
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Integers, Operator, Split
 from plsdof._core.recursion import Rows as RowOperator
-from plsdof._core.rows import Stored
-from plsdof._core.spectrum import Gram, Map, formed
+from plsdof._core.rows import StandardProducts, Stored
+from plsdof._core.spectrum import Gram, formed
 from plsdof._core.standardize import (
-    CONSTANT_ULPS,
-    LARGE,
-    SMALL,
     Observations,
     Units,
     centre_response,
-    require_enough,
+    constant_between,
+    observe,
     warn_constant_columns,
 )
 from plsdof._core.store import Predicted
@@ -53,10 +50,6 @@ from plsdof.large.probes import count_by_probes
 
 # Columns whose squared mean exceeds this many variances are shifted.
 _SHIFT = 4.0
-# Dense blocks of rows have at most this many entries.
-DENSE = 2**22
-# A multiplication in a sparse product takes about as long as this many in a dense one.
-_SPARSE_COST = 100.0
 
 
 def read_sparse(
@@ -66,67 +59,66 @@ def read_sparse(
 
     ``matrix`` is None and ``times`` works through X if the smaller of n and p is above ``limit``.
 
-    Cost: O(nnz) time and two copies of X; O(nnz k) per product with k vectors, in memory of
-    O(max(n, p) k); to form a matrix of order d, the cheaper of a sparse product and dense products
-    of blocks of rows, and d^2 numbers of memory.
+    Cost: O(nnz) time and three copies of X; O(nnz k) per product with k vectors, in memory of
+    O(max(n, p) k); a sparse product and d^2 numbers of memory to form a matrix of order d.
     """
     n_rows, p = checked_shape(X)
-    y = as_response(y, n_rows)
+    y = as_response(y, n_rows).copy()
     limit = as_count(limit, "limit")
     require_flag(scale)
-    matrix = _in_columns(X)
-    # Rows without weight are left out.
-    weights, row_scale, kept = as_weights(sample_weight, n_rows), None, None
-    if weights is not None:
-        kept = weights > 0
-        matrix, y, weights = csc_array(matrix.tocsr()[kept]), y[kept], weights[kept]
-        require_enough(len(weights), float(weights.sum()))
-        row_scale = read_only(np.sqrt(weights))
-    each = np.ones(len(y)) if weights is None else weights
-    n, root = float(each.sum()), np.sqrt(each)
-    columns = _standard_columns(matrix, each, n, scale)
-    response = centre_response(y, row_scale)
+    given = observe(_in_columns(X), read_only(y), as_weights(sample_weight, n_rows), None)
+    each = np.ones(len(given.y)) if given.weights is None else given.weights
+    columns = _standard_columns(given.X, each, given.n, scale)
+    response = centre_response(given.y, given.row_scale)
     units = Units(
-        n=n,
-        n_rows=len(y),
+        n=given.n,
+        n_rows=len(given.y),
         x_mean=read_only(columns.shift + columns.offset),
         x_scale=read_only(columns.scale),
         y_mean=response.mean,
-        row_scale=row_scale,
+        row_scale=given.row_scale,
     )
     warn_constant_columns(np.isinf(units.x_scale), None)
-    # On the side of the smaller matrix, in rows.
-    offset = columns.offset / columns.scale
-    A = columns.values.copy()
-    A.data /= columns.scale[_column_of(A)]
-    A.data *= root[A.indices]
-    wide = len(y) <= p
-    factor = _Centred(A.T, offset, root) if wide else _Centred(A.tocsr(), root, offset)
-    forward: Map = factor.transposed if wide else factor.product
-    backward: Map = factor.product if wide else factor.transposed
-    vector = response.values if wide else read_only(backward(response.values[:, None])[:, 0])
+    rows = SparseRows(X=columns.values.tocsr(), shift=columns.shift, weights=given.weights)
+    products = StandardProducts(stored=rows, units=units, rest=columns.offset)
+    # On the side of the smaller matrix.
+    wide = len(given.y) <= p
     facts: dict[str, Any] = {
         "side": "samples" if wide else "features",
         "units": units,
-        "response": vector,
+        "response": response.values if wide else products.to_features(response.values),
         "total": float(response.values @ response.values),
-        "to_features": backward,
-        "to_samples": forward,
+        "to_features": products.to_features,
+        "to_samples": products.to_samples,
     }
-    if len(vector) <= limit:
-        gram = formed(factor.matrix(), **facts)
+    if min(len(given.y), p) <= limit:
+        gram = formed(_matrix(rows.X, units, columns.offset, wide), **facts)
     else:
         trace = float(np.sum(columns.squares / columns.scale**2))
-        gram = Gram(trace=trace, times=factor.normal_product, count=count_by_probes, **facts)
-    given = Observations(
-        X=SparseRows(X=columns.values.tocsr(), shift=columns.shift),
-        y=read_only(y.copy()),
-        weights=weights,
-        n=n,
-        names=None,
-        kept=None if kept is None or kept.all() else kept,
-    )
-    return gram, given
+        times = partial(_back_and_forth, products) if wide else products.times
+        gram = Gram(trace=trace, times=times, count=count_by_probes, **facts)
+    return gram, replace(given, X=rows)
+
+
+def _back_and_forth(products: StandardProducts, v: Array) -> Array:
+    return products.to_samples(products.to_features(v))
+
+
+def _matrix(X: Any, units: Units, offset: Array, wide: bool) -> Array:
+    """Return C'C of C = B - left right', the standardised X or its transpose, by a sparse product.
+
+    B'B - h right' - right h' with h = B'left - |left|^2 / 2 right.
+    """
+    root = np.ones(X.shape[0]) if units.row_scale is None else units.row_scale
+    B = scipy.sparse.diags_array(root) @ X @ scipy.sparse.diags_array(1.0 / units.x_scale)
+    left, right = root, offset / units.x_scale
+    if wide:
+        B, left, right = B.T, right, left
+    transposed = B.T.tocsr()
+    h = transposed @ left - (left @ left) / 2 * right
+    result: Array = (transposed @ B.tocsr()).toarray()
+    result -= np.multiply.outer(h, right) + np.multiply.outer(right, h)
+    return result
 
 
 def _in_columns(X: Any) -> "csc_array[Any]":
@@ -137,12 +129,11 @@ def _in_columns(X: Any) -> "csc_array[Any]":
         matrix.sum_duplicates()
     bad = np.flatnonzero(~np.isfinite(matrix.data))
     if len(bad):
-        columns = np.searchsorted(matrix.indptr, bad, side="right") - 1
+        column = np.searchsorted(matrix.indptr, bad[0], side="right") - 1
         raise InvalidInputError(
             f"X contains {len(bad)} value(s) that are NaN or infinity, the first in row "
-            f"{matrix.indices[bad[0]]}, column {columns[0]} (columns: "
-            f"{shortened([str(column) for column in np.unique(columns)])}); drop these rows or "
-            "columns, or fill the values in before fitting."
+            f"{matrix.indices[bad[0]]}, column {column}; drop these rows or columns, or fill the "
+            "values in before fitting."
         )
     return matrix
 
@@ -162,14 +153,7 @@ def _standard_columns(given: Any, weights: Array, n: float, scale: bool) -> _Col
     """Shift the columns that need it, and find their scales."""
     values = given.astype(np.float64)
     highest, lowest = (np.ravel(end.toarray()) for end in (values.max(axis=0), values.min(axis=0)))
-    magnitude = np.maximum(np.abs(highest), np.abs(lowest))
-    constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude
-    extreme = (magnitude > LARGE) | (~constant & (magnitude < SMALL))
-    if np.any(extreme):
-        raise InvalidInputError(
-            f"X has columns whose largest absolute value is {magnitude[extreme][0]:.1e}; their "
-            "squares leave the range of 64-bit floats. Change the units."
-        )
+    constant = constant_between(lowest, highest)
     mean, squares = _moments(values, weights, n)
     # With extreme weights there may be many zeros; shifting may not double what is stored.
     far = ~constant & (n * mean**2 > _SHIFT * squares)
@@ -215,59 +199,6 @@ def _shifted(block: Any, shift: Array) -> Any:
     return scipy.sparse.hstack([block[:, others], dense], format="csc")[:, order]
 
 
-@dataclass(frozen=True)
-class _Centred:
-    """C = B - left right' with B in rows."""
-
-    B: "csr_array[np.float64]"
-    left: Array
-    right: Array
-
-    def product(self, v: Array) -> Array:
-        result: Array = self.B @ np.ascontiguousarray(v)
-        result -= np.multiply.outer(self.left, self.right @ v)
-        return result
-
-    def transposed(self, u: Array) -> Array:
-        result: Array = self.B.T @ np.ascontiguousarray(u)
-        result -= np.multiply.outer(self.right, self.left @ u)
-        return result
-
-    def normal_product(self, v: Array) -> Array:
-        return self.transposed(self.product(v))
-
-    def matrix(self) -> Array:
-        stored = np.diff(self.B.indptr).astype(np.float64)
-        sparse_work = _SPARSE_COST * float(stored @ stored)
-        dense_work = float(len(self.left)) * len(self.right) ** 2
-        return self._matrix_sparse() if sparse_work < dense_work else self._matrix_dense()
-
-    def _matrix_sparse(self) -> Array:
-        """B'B - h right' - right h' with h = B'left - |left|^2 / 2 right."""
-        transposed = self.B.T.tocsr()
-        result: Array = (transposed @ self.B).toarray()
-        h = transposed @ self.left - (self.left @ self.left) / 2 * self.right
-        for strip in _strips(*result.shape):
-            result[strip] -= np.multiply.outer(h[strip], self.right)
-            result[strip] -= np.multiply.outer(self.right[strip], h)
-        return result
-
-    def _matrix_dense(self) -> Array:
-        result = np.zeros((self.B.shape[1],) * 2)
-        for rows in _strips(*self.B.shape):
-            part = self.B[rows].toarray()
-            part -= np.multiply.outer(self.left[rows], self.right)
-            result += part.T @ part
-        return result
-
-
-def _strips(rows: int, columns: int) -> Iterator[slice]:
-    """Cut rows into strips that may be dense."""
-    height = max(DENSE // columns, 1)
-    for first in range(0, rows, height):
-        yield slice(first, min(first + height, rows))
-
-
 # Sparse rows, as a path keeps them
 # ---------------------------------
 
@@ -282,10 +213,12 @@ class SparseRows:
         As given, minus ``shift``.
     shift : (p,) array
         Zero but for columns whose mean is large against the standard deviation.
+    weights : (n,) array or None
     """
 
     X: "csr_array[np.float64]"
     shift: Array
+    weights: Array | None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -297,11 +230,18 @@ class SparseRows:
         """Return sums and sums of squares of columns, for weights (F, n). (F, p) each."""
         return np.asarray(weights @ self.X), np.asarray(weights @ self.X.power(2))
 
-    def through(self, r: Array, inverse: Array | None) -> tuple[Array, Array]:
-        """Return C = r X, times ``inverse``, and C X'."""
-        C = np.asarray(r @ self.X)
-        C = C if inverse is None else C * inverse
-        return C, np.asarray((self.X @ C.T).T)
+    def left(self, r: Array) -> Array:
+        """Return r X."""
+        return np.asarray(r @ self.X)
+
+    def right(self, C: Array) -> Array:
+        """Return C X'."""
+        return np.asarray((self.X @ C.T).T)
+
+    def normal(self, C: Array) -> Array:
+        """Return C X'WX."""
+        rows = self.right(C)
+        return self.left(rows if self.weights is None else rows * self.weights)
 
     def columns(self, which: Integers) -> Array:
         """Return some columns as they were given. Shape (n, k)."""
