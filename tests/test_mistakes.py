@@ -23,8 +23,7 @@ from plsdof.errors import (
 )
 from plsdof.estimators import PLS2Regressor
 from plsdof.files import file_blocks, frozen_model, read_table
-from plsdof.inference import coefficient_inference, prediction_interval
-from plsdof.inference.summary import summarize
+from plsdof.inference import prediction_interval
 from plsdof.large import ArrayBlocks, Moments
 from plsdof.plotting import (
     ComparisonDisplay,
@@ -171,13 +170,10 @@ def test_other_names_of_y_are_not_refused():
             fit(np.column_stack([X, Y]), Y)
 
 
-RESULT = coefficient_inference(PATH[1])
 # Something else than what the function works on; each used to end in an error of Python or numpy.
 OTHER_KINDS = {
     "t2": (lambda: hotelling_t2(PATH, X), "holds many models"),
     "q": (lambda: q_residuals(X), "model must be a model"),
-    "summary, path": (lambda: summarize(X, RESULT), "model must be a model"),
-    "summary, result": (lambda: summarize(PATH[1], X), "result must be a CoefficientInference"),
     "frozen_model, intervals": (
         lambda: frozen_model(PATH[1], intervals="best"),
         "intervals must be one of",

@@ -141,7 +141,7 @@ def certainty(X: Array, y: Array) -> None:
     assert_type(inference.noise_interval(path[2]), inference.Interval)
     assert_type(inference.simultaneous_band(model), inference.Interval)
     assert_type(inference.jackknife(path[2]).std_error, Array)
-    assert_type(inference.residual_bootstrap(path[2]).p_value, Array)
+    assert_type(inference.residual_bootstrap(path[2]).lower, Array)
     assert_type(inference.permutation_test(path).p_value, float)
 
 

@@ -87,7 +87,7 @@ def test_lines_say_what_matters(ozone, path):
     table = outliers(path[2])
     assert f"203 rows, flagged: {np.count_nonzero(table.t2.flags)} by t2, " in repr(table)
     assert "n_components=12, x=1, y=0.7" in repr(plsdof.chemometrics.explained_variance(path))
-    assert "jackknife over 5 folds, p=12" in repr(plsdof.inference.jackknife(path[2], cv=5))
+    assert "covariance='jackknife'" in repr(plsdof.inference.jackknife(path[2], cv=5))
     assert repr(plsdof.large.Moments.of(X, y)) == "Moments(203 rows, n=203, p=12)"
 
 

@@ -22,7 +22,6 @@ def test_scores_of_permuted_responses_are_those_of_single_fits(make):
     dof = np.clip([one.dof for one in paths], 1, 20).mean(axis=0)
     scores = np.array([one.rss / 20 / (1 - dof / 20) ** 2 for one in paths])
     best = scores[:, 1:].min(axis=1)
-    np.testing.assert_allclose(found.dof, dof, rtol=1e-9)
     np.testing.assert_allclose(found.permuted, best[1:], rtol=1e-8)
     assert found.score == pytest.approx(best[0], rel=1e-8)
     assert found.p_value == (1 + np.sum(best[1:] <= best[0])) / 20

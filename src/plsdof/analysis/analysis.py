@@ -61,11 +61,10 @@ from plsdof.inference.intervals import (
     prediction_interval,
 )
 from plsdof.inference.resampling import PermutationTest, permutation_test
+from plsdof.inference.summary import jackknife_beside
 
 # Rows and columns from which on intervals of coefficients take longer than the fit.
 _LARGE = 1000
-# Standard errors are far apart beyond this factor. Numbers that fits without one row each may hold.
-_FAR_APART, _MOST_FITTED = 1.5, 5_000_000
 # Largest model that a search of columns looks at, and how often it is done again to count its cost.
 _SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
 
@@ -816,7 +815,7 @@ def _described(
         average = model if model.is_average else path.average_of(left, "squared")
     about = _about(data, request, model, left, _tested(data, model, request), search)
     if about.inference is not None:
-        about = replace(about, jackknife=_jackknife(data, leading(model), about.inference))
+        about = replace(about, jackknife=jackknife_beside(leading(model), about.inference))
     permutation = None
     if request.permutations is not None:
         permutation = permutation_test(path, n_permutations=request.permutations)
@@ -921,19 +920,6 @@ def _inference(
         n = float(model.path.exact.spectrum.n)
         return None, words.said("no-intervals", dof=model.dof, n=n)
     return found, None
-
-
-def _jackknife(data: TableProblem, model: Model, found: CoefficientInference) -> Array | None:
-    """Return standard errors for rows that are a sample, where they are far from those found."""
-    n, p = data.shape
-    if data.is_streamed or found.covariance != "homoscedastic" or n * p > _MOST_FITTED:
-        return None
-    with contextlib.suppress(NotAvailableError):
-        other = coefficient_inference(model, covariance="jackknife").std_error
-        known = (found.std_error > 0) & (other > 0)
-        ratio = np.abs(np.log(other[known] / found.std_error[known]))
-        return other if np.any(ratio > np.log(_FAR_APART)) else None
-    return None
 
 
 def _sigma(model: Model, request: Request) -> Interval | None:

@@ -22,6 +22,7 @@ from plsdof._core.standardize import constant_columns_text
 from plsdof.analysis.data import Problem, Rows, TestSet
 from plsdof.chemometrics.merit import FiguresOfMerit
 from plsdof.files.columns import shortened
+from plsdof.inference.summary import p_value
 
 # Wavelengths have a gap where a step is so many times those beside it.
 _GAP = 1.9
@@ -40,21 +41,6 @@ def significant(value: float | None, digits: int = 4) -> str:
     if value == 0 or 10**digits <= abs(value) < 10**9:
         return f"{value:.0f}"
     return f"{value:#.{digits}g}".removesuffix(".")
-
-
-def p_value(value: float | None) -> str:
-    """Format a p-value; smaller ones than 1e-4 say more than the assumptions behind them hold.
-
-    Examples
-    --------
-    >>> p_value(0.0321), p_value(0.00052), p_value(2e-39)
-    ('0.032', '5.2e-04', '<1e-4')
-    """
-    if value is None or not np.isfinite(value):
-        return "-"
-    if value < 1e-4:
-        return "<1e-4"
-    return f"{value:.1e}" if value < 0.001 else f"{value:.3f}"
 
 
 # Sentences
@@ -332,10 +318,6 @@ def group_remarks(data: Problem, selection: Selection | None = None) -> list[Rem
 
 
 # What stands below a table of coefficients with two kinds of standard errors.
-JACKKNIFE = (
-    "Jackknife: standard errors if the rows are a random sample, as most are; some differ from the "
-    "others by more than a factor 1.5."
-)
 # Remarks that say: do not use this model as it is.
 SEVERE = ("test-error", "test-coverage")
 # A drift is looked for in every fit, so that it has to be clearer than other tests; and in so many

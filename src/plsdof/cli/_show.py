@@ -19,16 +19,15 @@ from plsdof._core.display import plural
 from plsdof.analysis import Analysis
 from plsdof.analysis.data import Problem
 from plsdof.analysis.remarks import (
-    JACKKNIFE,
     SEVERE,
     is_empty,
-    p_value,
     scaling_in_words,
     significant,
 )
 from plsdof.analysis.tables import pool_columns, records, unusual_in_words
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit
 from plsdof.files.writing import plain
+from plsdof.inference.summary import JACKKNIFE, p_value
 
 # Text for a terminal: safe against hostile names, readable at 80 columns
 # -----------------------------------------------------------------------

@@ -55,10 +55,8 @@ from plsdof.inference import intervals as inference
 from plsdof.inference.intervals import (
     Covariance,
     frame_library,
-    frame_rows,
     name_coefficients,
     name_predictions,
-    name_rows,
     response_names,
 )
 from plsdof.inference.summary import Summary, summarize
@@ -250,16 +248,13 @@ class ResponseRegressor(RegressorMixin, ShownAsStored):  # type: ignore[misc]
 
     def _named_predictions(self, limits: Array, X: Any) -> "Array | DataFrame":
         """Name limits (n_new, q, 2) by the rows of X and the responses, as far as these do."""
-        if self._one_response:
-            return name_rows(limits[:, 0], frame_rows(X), frame_library(X))
-        return name_predictions(limits, self.response_names_, frame_rows(X), frame_library(X))
+        return name_predictions(limits, X, self.response_names_, one_response=self._one_response)
 
     def _named_coefficients(self, limits: Array) -> "Array | DataFrame":
         """Name limits (q, p, 2) by features and responses, as far as these have names."""
         features = getattr(self, "feature_names_in_", None)
-        if self._one_response:
-            return name_rows(limits[0], features, self._frames, "feature")
-        return name_coefficients(limits, self.response_names_, features, self._frames)
+        names, one = self.response_names_, self._one_response
+        return name_coefficients(limits, features, names, self._frames, one_response=one)
 
     def _one_or_array(self, values: Sequence[Any]) -> Any:
         """Return the only value of a single response, an array of all otherwise."""

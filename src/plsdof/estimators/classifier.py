@@ -447,14 +447,10 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type:
                 scores.append(left.objective() / left.weights.sum())
         # Empty models are all alike; ties with them would make the test too careful.
         least = min(1, len(scores[0]) - 1) if self._is_choice else len(scores[0]) - 1
-        best = np.array([one[least:].min() for one in scores])
-        return PermutationTest(
-            p_value=float((1 + np.count_nonzero(best[1:] <= best[0])) / (1 + draws)),
-            score=float(best[0]),
-            permuted=read_only(best[1:]),
-            index=least + int(np.argmin(scores[0][least:])),
-            total=float(scores[0][0]),
-        )
+        tried = np.full((len(scores), max(map(len, scores))), np.inf)
+        for row, one in zip(tried, scores, strict=True):
+            row[least : len(one)] = one[least:]
+        return PermutationTest.of(tried, float(scores[0][0]))
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file; `plsdof.load_model` reads its decision values."""

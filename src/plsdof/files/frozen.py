@@ -57,12 +57,9 @@ from plsdof.inference.intervals import (
     INTERVAL_METHODS,
     Interval,
     critical_value,
-    frame_library,
-    frame_rows,
     interval_around,
     left_out_words,
     name_predictions,
-    name_rows,
     normal_words,
 )
 from plsdof.variants.kernel import Kernel
@@ -476,12 +473,9 @@ class FrozenModel:
         """
         found = [self.interval(one, X, level, kind, method) for one in self.responses]
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
-        named: Array | DataFrame
-        if self.one_response:
-            named = name_rows(limits[:, 0], frame_rows(X), frame_library(X))
-        else:
-            names, library = self.response_names_, frame_library(X)
-            named = name_predictions(limits, names, frame_rows(X), library)
+        named: Array | DataFrame = name_predictions(
+            limits, X, self.response_names_, one_response=self.one_response
+        )
         return named
 
     def prediction_interval(

@@ -1,9 +1,9 @@
 from .intervals import CoefficientInference as CoefficientInference
 from .intervals import Interval as Interval
 from .intervals import coefficient_inference as coefficient_inference
+from .intervals import jackknife as jackknife
 from .intervals import noise_interval as noise_interval
 from .intervals import prediction_interval as prediction_interval
 from .intervals import simultaneous_band as simultaneous_band
-from .resampling import jackknife as jackknife
 from .resampling import permutation_test as permutation_test
 from .resampling import residual_bootstrap as residual_bootstrap

@@ -14,8 +14,11 @@ import numpy as np
 from plsdof._core.criteria import Noise
 from plsdof._core.exact import row_norms
 from plsdof._core.inputs import Array, as_choice
+from plsdof._core.left_out import hold_out
 from plsdof._core.model import Model, as_model, require_noise
-from plsdof.inference.resampling import left_out_coefs
+from plsdof._core.recursion import Split
+from plsdof._core.warnings import quietly
+from plsdof.errors import NotAvailableError
 
 Covariance = Literal["homoscedastic", "hc3", "jackknife"]
 COVARIANCES = get_args(Covariance)
@@ -119,13 +122,55 @@ class CovarianceRoot:
         return float(np.sqrt(reach @ reach))
 
 
-def covariance_root(model: Model, covariance: str, *, noise: Noise = None) -> CovarianceRoot:
+def left_out_coefs(model: Any, cv: Any = None) -> tuple[Array, Array]:
+    """Fit a model without each of g folds in turn, its size or weights held fixed.
+
+    Returns the coefficients (g, p), and predictions at the mean row of all data (g,). Folds are
+    single rows by default, or groups where rows were left out in groups.
+    """
+    model = as_model(model)
+    path, known = model.path, model.left_out_or_none
+    if path.is_dual:
+        raise NotAvailableError(
+            "The jackknife compares coefficients of fits without single rows, and kernel PLS has "
+            "one coefficient per row; use covariance 'homoscedastic' or 'hc3'."
+        )
+    if cv is None and known is not None and known.groups is not None:
+        fold = known.fold
+    else:
+        fold = path.folds("loo" if cv is None else cv, None)[0]
+    split, mean = Split.of(fold), model.exact.units.x_mean
+    weights = np.eye(model.index + 1)[-1] if model.weights is None else model.weights
+    active = np.flatnonzero(weights)
+    problem, largest = path.fold_problem(), int(active.max())
+    if problem is not None and problem.kernel is None:
+        run = hold_out(problem, split, largest, keep=True)
+        if run is not None and len(run.rss) > largest:
+            coef = np.zeros((len(run.levels) - 1, len(mean)))
+            for f in range(len(coef)):
+                for m in active:
+                    coef[f] += weights[m] * run.coef(int(m), f)
+            return coef, run.levels[:-1] + np.vecdot(mean - run.means[:-1], coef)
+    fits, heights = [], []
+    rows = np.arange(len(path.require_rows().y))
+    for test in split.tests:
+        with quietly():
+            part = path.fit_rows(np.setdiff1d(rows, test)).exact
+        one = weights[active] @ part.coef[np.minimum(active, len(part.dof) - 1)]
+        fits.append(one)
+        heights.append(part.units.y_mean + float((mean - part.units.x_mean) @ one))
+    return np.array(fits), np.array(heights)
+
+
+def covariance_root(
+    model: Model, covariance: str, *, noise: Noise = None, cv: Any = None
+) -> CovarianceRoot:
     """Return the root of a covariance of a model.
 
     "homoscedastic" is sigma^2 K K', with X fixed and the same noise variance in all rows. "hc3" is
     K diag(e_i^2 / (1 - J_ii)^2) K', X fixed, any variances (MacKinnon & White 1985, Journal of
     Econometrics 29, 305-325). "jackknife" is (n-1)/n times the scatter of the coefficients of fits
-    without row i (or group i): rows are random, X included.
+    without row i, group i or fold i of ``cv``: rows are random, X included (Efron & Stein 1981).
 
     Cost: O(p r^2), O(p n r) and n fits.
     """
@@ -144,10 +189,9 @@ def covariance_root(model: Model, covariance: str, *, noise: Noise = None) -> Co
         features, df = exact.coef_jacobian(model.row) * deleted, satterthwaite(model)
         level = deleted * weight / n
     else:
-        fits = left_out_coefs(model)
-        g = len(fits.coef)
-        spread = np.sqrt((g - 1.0) / g)
-        features = spread * (fits.coef - fits.coef.mean(axis=0)).T
-        level = spread * (fits.level - fits.level.mean())
-        df = g - 1.0
+        fits, heights = left_out_coefs(model, cv)
+        df = len(fits) - 1.0
+        spread = np.sqrt(df / len(fits))
+        features = spread * (fits - fits.mean(axis=0)).T
+        level = spread * (heights - heights.mean())
     return CovarianceRoot(features=features, level=level, df=df, noise_variance=variance)

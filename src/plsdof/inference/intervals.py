@@ -8,10 +8,11 @@ so in one line (``assumptions``). Intervals for new observations are those of ro
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from scipy.special import gammaincinv, stdtrit  # scipy.stats takes a second
+from scipy.special import gammaincinv, stdtr, stdtrit  # scipy.stats takes a second
 
 from plsdof._core.criteria import Noise
 from plsdof._core.display import as_html, data_frame, one_line
@@ -31,20 +32,15 @@ from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.covariance import COVARIANCES as COVARIANCES
 from plsdof.inference.covariance import Covariance as Covariance
-from plsdof.inference.covariance import (
-    covariance_root,
-    residual_share,
-    satterthwaite,
-)
-from plsdof.inference.resampling import TestedCoefficients
+from plsdof.inference.covariance import covariance_root, residual_share, satterthwaite
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# Names of responses and features on what the estimators return
-# -------------------------------------------------------------
+# Names of rows, responses and features on what the estimators return
+# -------------------------------------------------------------------
 
-_LIMITS = ["lower", "upper"]
+_LIMITS = ("lower", "upper")
 
 
 def response_names(y: Any) -> tuple[str, ...] | None:
@@ -64,116 +60,83 @@ def response_names(y: Any) -> tuple[str, ...] | None:
     return (str(name),) if is_series else None
 
 
-def frame_rows(X: Any) -> Any:
-    """Return the labels of the rows of a data frame, numbers if it has none (polars).
-
-    Examples
-    --------
-    >>> frame_rows([[1.0], [2.0]]) is None
-    True
-    """
-    labels = row_labels(X)
-    return range(len(X)) if labels is None and feature_names(X) is not None else labels
-
-
 def frame_library(X: Any) -> str:
     """Return which library answers about X are frames of: polars for polars, else pandas."""
     return "polars" if type(X).__module__.startswith("polars") else "pandas"
 
 
-def name_rows(
-    limits: Array, rows: Sequence[str] | None, library: str = "pandas", heading: str = ""
+def name_predictions(
+    limits: Array, X: Any, responses: Sequence[str] | None, *, one_response: bool
 ) -> Any:
-    """Name the rows of (k, 2) limits; they stay an array without names, or without pandas.
+    """Name limits (n, q, 2) by the rows of X and the responses, as far as these have names.
 
-    Polars has no index: the names are a first column if it has a ``heading``.
+    Of one response (n, 2). In polars columns of several are "name lower" and "name upper".
     """
-    if rows is None:
+    rows, library, columns = row_labels(X), frame_library(X), list[Any](_LIMITS)
+    if one_response:
+        limits, named = limits[:, 0], rows is not None or feature_names(X) is not None
+    else:
+        named = responses is not None
+        columns = [(name, limit) for name in responses or () for limit in _LIMITS]
+    if not named or not find_spec(library):
         return limits
-    if library == "polars":
-        return _polars(limits, _LIMITS, {heading: list(rows)} if heading else {})
-    if (pandas := _pandas()) is None:
-        return limits
-    return pandas.DataFrame(limits, index=list(rows), columns=_LIMITS)
-
-
-def name_features(
-    values: Array,
-    features: Sequence[str] | None,
-    responses: Sequence[str] | None,
-    library: str = "pandas",
-) -> Any:
-    """Name (p,) or (q, p) values by features and, if there are several, by responses."""
-    if features is None:
-        return values
-    if library == "polars":
-        columns = ["value"] if values.ndim == 1 else _or_numbers(responses, len(values), "y")
-        return _polars(np.atleast_2d(values).T, columns, {"feature": list(features)})
-    if (pandas := _pandas()) is None:
-        return values
-    if values.ndim == 1:
-        return pandas.Series(values, index=list(features))
-    columns = _or_numbers(responses, len(values), "y")
-    return pandas.DataFrame(values.T, index=list(features), columns=columns)
+    return _frame(limits.reshape(len(limits), -1), columns, {"": rows}, library)
 
 
 def name_coefficients(
     limits: Array,
-    responses: Sequence[str] | None,
     features: Sequence[str] | None,
-    library: str = "pandas",
+    responses: Sequence[str] | None,
+    library: str,
+    *,
+    one_response: bool,
 ) -> Any:
-    """Name (q, p, 2) limits by rows (response, feature), if either kind has names."""
-    if responses is None and features is None:
-        return limits
-    q, p, _ = limits.shape
-    labels = [_or_numbers(responses, q, "y"), _or_numbers(features, p, "x")]
-    if library == "polars":
-        pairs = [[one for one in labels[0] for _ in range(p)], labels[1] * q]
-        named = dict(zip(("response", "feature"), pairs, strict=True))
-        return _polars(limits.reshape(q * p, 2), _LIMITS, named)
-    if (pandas := _pandas()) is None:
-        return limits
-    index = pandas.MultiIndex.from_product(labels, names=["response", "feature"])
-    return pandas.DataFrame(limits.reshape(q * p, 2), index=index, columns=_LIMITS)
+    """Name limits (q, p, 2) by rows (response, feature), of one response (p, 2) by features.
 
-
-def name_predictions(
-    limits: Array, responses: Sequence[str] | None, index: Any, library: str = "pandas"
-) -> Any:
-    """Name (n, q, 2) limits by columns (response, limit), if responses have names.
-
-    In polars these are called "name lower" and "name upper".
+    They stay an array without names, or without pandas.
     """
-    if responses is None:
-        return limits
+    if not find_spec(library) or (features is None and (one_response or responses is None)):
+        return limits[0] if one_response else limits
+    q, p, _ = limits.shape
+    names = [f"x{i}" for i in range(p)] if features is None else list(features)
+    rows = {"feature": names * q}
+    if not one_response:
+        rows = {"response": np.repeat(_outcomes(responses, q), p).tolist(), **rows}
+    return _frame(limits.reshape(q * p, 2), _LIMITS, rows, library)
+
+
+def name_features(
+    values: Array, features: Sequence[str] | None, responses: Sequence[str] | None, library: str
+) -> Any:
+    """Name (p,) values by features, (q, p) ones by features and, in columns, by responses."""
+    if features is None or not find_spec(library):
+        return values
+    one = values.ndim == 1
+    columns = ["value"] if one else _outcomes(responses, len(values))
+    found = _frame(np.atleast_2d(values).T, columns, {"feature": list(features)}, library)
+    return found["value"].rename(None) if one and library == "pandas" else found
+
+
+def _outcomes(names: Sequence[str] | None, count: int) -> list[str]:
+    return [f"y{i}" for i in range(count)] if names is None else list(names)
+
+
+def _frame(values: Array, columns: Sequence[Any], rows: Mapping[str, Any], library: str) -> Any:
+    """Return (k, c) values as a frame whose rows have labels.
+
+    Polars has no index: labels with a heading are columns. Names in two parts are joined there.
+    """
     if library == "polars":
-        names = [f"{name} {limit}" for name in responses for limit in _LIMITS]
-        return _polars(limits.reshape(len(limits), -1), names)
-    if (pandas := _pandas()) is None:
-        return limits
-    columns = pandas.MultiIndex.from_product([list(responses), _LIMITS])
-    return pandas.DataFrame(limits.reshape(len(limits), -1), index=index, columns=columns)
+        import polars
 
-
-def _or_numbers(names: Sequence[str] | None, count: int, letter: str) -> list[str]:
-    return [f"{letter}{i}" for i in range(count)] if names is None else [str(n) for n in names]
-
-
-def _polars(values: Array, columns: Sequence[str], labels: Mapping[str, Any] | None = None) -> Any:
-    """Return columns of values, after those of labels, as a data frame of polars."""
-    import polars
-
-    named = dict(zip(columns, values.T, strict=True))
-    return polars.DataFrame({**(labels or {}), **named})
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError:
-        return None
-    return pandas
+        joined = [one if isinstance(one, str) else " ".join(one) for one in columns]
+        labels = {heading: of for heading, of in rows.items() if heading}
+        return polars.DataFrame(labels | dict(zip(joined, values.T, strict=True)))
+    found = data_frame(dict(zip(columns, values.T, strict=True)))
+    index = list(rows.values())
+    if len(index) > 1:
+        return found.set_index(index).rename_axis(list(rows))
+    return found if index[0] is None else found.set_axis(list(index[0]), axis=0)
 
 
 # What inference returns: coefficients with their tests, and centres with limits
@@ -181,7 +144,7 @@ def _pandas() -> Any:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class CoefficientInference(TestedCoefficients):
+class CoefficientInference:
     """Coefficients of one model with standard errors, tests and intervals.
 
     Attributes
@@ -219,6 +182,9 @@ class CoefficientInference(TestedCoefficients):
     'X and the number of components (1) held fixed; '
     """
 
+    coef: Array
+    std_error: Array
+    degrees_of_freedom: float
     critical: float
     intercept: float
     intercept_std_error: float
@@ -227,6 +193,23 @@ class CoefficientInference(TestedCoefficients):
     noise: str
     covariance: str
     assumptions: str
+    names: tuple[str, ...] | None = None
+
+    @property
+    def null(self) -> str:
+        """What the p-values test."""
+        return "E[coef] = 0"
+
+    @property
+    def statistic(self) -> Array:
+        """Ratio t = coef / std_error, 0 where a coefficient cannot vary. Shape (p,)."""
+        varies = self.std_error > 0
+        return np.divide(self.coef, self.std_error, out=np.zeros_like(self.coef), where=varies)
+
+    @property
+    def p_value(self) -> Array:
+        """Two-sided p-values of E[coef] = 0, the number of components held fixed. Shape (p,)."""
+        return np.asarray(2.0 * stdtr(self.degrees_of_freedom, -np.abs(self.statistic)))
 
     @property
     def lower(self) -> Array:
@@ -243,7 +226,9 @@ class CoefficientInference(TestedCoefficients):
 
         The intercept, which is not tested, is left out; the column "null" says what is tested.
         """
-        return self._frame("coef", "std_error", "statistic", "p_value", "lower", "upper")
+        names = ("coef", "std_error", "statistic", "p_value", "lower", "upper")
+        columns: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return data_frame(columns | {"null": [self.null] * len(self.coef)}, self.names)
 
     def __repr__(self) -> str:
         small = np.count_nonzero(self.p_value < 1 - self.level)
@@ -322,6 +307,7 @@ def coefficient_inference(
     level: float = 0.95,
     noise: Noise = None,
     covariance: Covariance = "homoscedastic",
+    cv: Any = None,
 ) -> CoefficientInference:
     """Standard errors, tests of zero and confidence intervals for the coefficients of a model.
 
@@ -345,6 +331,9 @@ def coefficient_inference(
         sigma^2 K K' for fixed X and constant noise variance; K diag(e_i^2 / (1 - J_ii)^2) K' for
         fixed X and noise of any variances; the scatter of n fits without one row each, where rows
         are a random sample. On random rows the first two are too small by up to 30 %.
+    cv : int, splitter or pairs, optional
+        Folds of the jackknife as in `cross_validate`: by default single rows, or groups where there
+        are any.
 
     Returns
     -------
@@ -372,7 +361,7 @@ def coefficient_inference(
     array([0.053, 0.023])
     """
     model = as_model(model)
-    root = covariance_root(model, covariance, noise=noise)
+    root = covariance_root(model, covariance, noise=noise, cv=cv)
     return CoefficientInference(
         coef=read_only(model.exact.coef[model.row]),
         std_error=read_only(root.std_error()),
@@ -388,6 +377,32 @@ def coefficient_inference(
         "the true coefficient is 0.",
         names=model.path.feature_names,
     )
+
+
+def jackknife(model: Any, *, cv: Any = None, level: float = 0.95) -> CoefficientInference:
+    """Refit without each of g folds in turn; standard errors after Efron & Stein (1981).
+
+        var = (g - 1)/g sum_k (beta_(k) - mean)^2       over g folds (grouped jackknife)
+
+    `coefficient_inference` with the covariance "jackknife": standard errors, t, g - 1 degrees of
+    freedom and p-values, as R's jack.test of the package pls computes them. Steps of a Pipeline
+    before the estimator are held fixed.
+
+    Notes
+    -----
+    Cost: one recursion for all folds of PLS, a fit per fold for other methods. Unlike the analytic
+    errors it treats the rows of X as random. Reference: Martens & Martens (2000), Food Quality and
+    Preference 11, 5-16.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> found = jackknife(pls_path(*load_ozone(return_X_y=True))[2], cv=10)
+    >>> found.std_error[:3].round(3), found.p_value[:3].round(3)
+    (array([0.045, 0.012, 0.179]), array([0.011, 0.65 , 0.885]))
+    """
+    return coefficient_inference(model, level=level, covariance="jackknife", cv=cv)
 
 
 def simultaneous_band(
@@ -539,10 +554,14 @@ def prediction_interval(
     """
     as_choice(kind, "kind", get_args(IntervalKind))
     model, labels = as_model(model), row_labels(X_new)
+    by_left_out = (
+        method is None
+        and noise is None
+        and covariance == "homoscedastic"
+        and model.path.given is not None
+    )
     if method is None:
-        left = kind == "observation" and model.path.given is not None
-        plain = noise is None and covariance == "homoscedastic"
-        method = "left-out" if left and plain else "normal"
+        method = "left-out" if by_left_out and kind == "observation" else "normal"
     as_choice(method, "method", INTERVAL_METHODS)
     if method == "left-out":
         if kind != "observation":
@@ -572,6 +591,8 @@ def prediction_interval(
         words = words.replace("; covers", more)
     facts = {"level": level, "names": labels, "assumptions": words}
     half = critical * std_error
+    if kind == "mean" and by_left_out:
+        half = np.minimum(half, model.half_widths(X_new, level))  # what an observation gets
     return interval_around(center, half, std_error=read_only(std_error), critical=critical, **facts)
 
 

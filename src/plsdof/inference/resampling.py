@@ -1,234 +1,29 @@
-"""Fits to changed data: rows left out, responses drawn again or permuted.
+"""Fits to changed responses: drawn again, or permuted.
 
-`left_out_coefs` fits without each row (or group) in turn and is behind the jackknife;
 `residual_bootstrap` and `permutation_test` fit many responses of the same X at once, on one
 decomposition (`many_models`).
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
-from scipy.special import stdtr
 
 from plsdof._core.criteria import Noise
-from plsdof._core.display import data_frame, one_line
 from plsdof._core.exact import Exact
 from plsdof._core.filters import PLSFilter
-from plsdof._core.folds import Integers
-from plsdof._core.inputs import Array, as_count, as_fraction, as_generator, read_only
+from plsdof._core.inputs import Array, as_count, as_generator, as_level, read_only
 from plsdof._core.krylov import golub_kahan
-from plsdof._core.left_out import hold_out
 from plsdof._core.model import as_model, as_path
-from plsdof._core.recursion import Run, Split
 from plsdof._core.rounding import distinct_nodes
-from plsdof._core.warnings import quietly
 from plsdof.errors import NotAvailableError
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from plsdof.inference.intervals import Interval
 
 # Numbers that the recursion holds at once for responses drawn again: 32 MB.
 _AT_ONCE = 4_000_000
 # What a coordinate of a response of length one is at least, so that it can be divided by.
 _FAINT = 1e-30
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class TestedCoefficients:
-    """Coefficients with standard errors, and the tests that follow.
-
-    Attributes
-    ----------
-    coef, std_error : (p,) arrays
-    degrees_of_freedom : float
-        Of Student's t; infinite for the normal distribution.
-    names : tuple of str or None
-    """
-
-    __test__ = False  # not a class of tests
-
-    coef: Array
-    std_error: Array
-    degrees_of_freedom: float
-    names: tuple[str, ...] | None = None
-
-    @property
-    def statistic(self) -> Array:
-        """Ratio t = coef / std_error, 0 where a coefficient cannot vary. Shape (p,)."""
-        varies = self.std_error > 0
-        return np.divide(self.coef, self.std_error, out=np.zeros_like(self.coef), where=varies)
-
-    @property
-    def p_value(self) -> Array:
-        """Two-sided p-values of E[coef] = 0, the number of components held fixed. Shape (p,)."""
-        return np.asarray(2.0 * stdtr(self.degrees_of_freedom, -np.abs(self.statistic)))
-
-    @property
-    def null(self) -> str:
-        """What the p-values test."""
-        return "E[coef] = 0"
-
-    def _frame(self, *names: str, **others: Array) -> "DataFrame":
-        """Return a data frame of some attributes, and what is tested."""
-        null = np.full(len(self.coef), self.null, dtype=object)
-        columns = {name: getattr(self, name) for name in names}
-        return data_frame(columns | others | {"null": null}, self.names)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Resampled(TestedCoefficients):
-    """Coefficients of one model under resampling.
-
-    Attributes
-    ----------
-    replicates : (B, p) array
-        Coefficients of each resample, in original units.
-    std_error : (p,) array
-    method : str
-    coef : (p,) array
-        Coefficients of the data themselves.
-    degrees_of_freedom : float
-        Of the t distribution: number of folds - 1 for the jackknife, as in R's jack.test; infinite
-        for the bootstrap.
-    names : tuple of str or None
-
-    Examples
-    --------
-    >>> from plsdof import pls_path
-    >>> from plsdof.inference import residual_bootstrap
-    >>> X, y = [[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0]
-    >>> residual_bootstrap(pls_path(X, y)[1], n_draws=100)
-    Resampled(residual bootstrap, 100 draws, p=1)
-    """
-
-    replicates: Array
-    method: str
-
-    def interval(self, level: float = 0.95) -> Array:
-        """Return the central share ``level`` of the replicates. Shape (p, 2).
-
-        Meant for the bootstrap; jackknife replicates are far less spread than the estimate.
-        """
-        tail = (1 - as_fraction(level, "level")) / 2
-        return np.quantile(self.replicates, [tail, 1 - tail], axis=0).T
-
-    def to_frame(self) -> "DataFrame":
-        """Return a pandas data frame: coefficient, standard error, t, p, df and the null."""
-        df = np.full(len(self.coef), self.degrees_of_freedom)
-        return self._frame("coef", "std_error", "statistic", "p_value", df=df)
-
-    def __repr__(self) -> str:
-        return one_line(self, self.method, p=self.replicates.shape[1])
-
-
-# Rows left out
-# -------------
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LeftOutCoefs:
-    """Coefficients (g, p) of the fits without each of g folds, and predictions at the mean (g,)."""
-
-    coef: Array
-    level: Array
-
-
-def left_out_coefs(model: Any, cv: Any = None) -> LeftOutCoefs:
-    """Fit a model without each row (or group) in turn, its size or weights held fixed.
-
-    By default each row by itself, or each group where rows were left out in groups.
-    """
-    model = as_model(model)
-    path = model.path
-    if path.is_dual:
-        raise NotAvailableError(
-            "The jackknife compares coefficients of fits without single rows, and kernel PLS has "
-            "one coefficient per row; use covariance 'homoscedastic' or 'hc3'."
-        )
-    known = model.left_out_or_none
-    grouped = cv is None and known is not None and known.groups is not None
-    if grouped:
-        assert known is not None
-        fold = known.fold
-    else:
-        fold = path.folds("loo" if cv is None else cv, None)[0]
-    split = Split.of(fold)
-    weights = np.eye(model.index + 1)[-1] if model.weights is None else model.weights
-    active = np.flatnonzero(weights)
-    mean = model.exact.units.x_mean
-    problem, largest = path.fold_problem(), int(active.max())
-    if problem is not None and problem.kernel is None:
-        run = hold_out(problem, split, largest, keep=True)
-        if run is not None and len(run.rss) > largest:
-            return _coefs_of(run, weights, active, mean)
-    coefs, levels = [], []
-    given = path.require_rows()
-    for test in split.tests:
-        kept = np.setdiff1d(np.arange(len(given.y)), test)
-        with quietly():
-            part = path.fit_rows(kept).exact
-        rows = np.minimum(active, len(part.dof) - 1)
-        coef = weights[active] @ part.coef[rows]
-        coefs.append(coef)
-        levels.append(part.units.y_mean + float((mean - part.units.x_mean) @ coef))
-    return LeftOutCoefs(coef=read_only(coefs), level=read_only(levels))
-
-
-def _coefs_of(run: Run, weights: Array, active: Integers, mean: Array) -> LeftOutCoefs:
-    coef = np.zeros((len(run.levels) - 1, len(mean)))
-    for f in range(len(coef)):
-        for m in active:
-            coef[f] += weights[m] * run.coef(int(m), f)
-    level = run.levels[:-1] + np.vecdot(mean - run.means[:-1], coef)
-    return LeftOutCoefs(coef=read_only(coef), level=read_only(level))
-
-
-def jackknife(model: Any, *, cv: Any = None) -> Resampled:
-    """Refit without each fold in turn; standard errors after Efron & Stein (1981).
-
-        var = (g - 1)/g sum_k (beta_(k) - mean)^2       over g folds (grouped jackknife)
-
-    Parameters
-    ----------
-    model : Model, or a fitted estimator
-        Its size is held fixed. Steps of a Pipeline before the estimator are held fixed, too.
-    cv : int, splitter or pairs, optional
-        Folds as in `cross_validate`; leave-one-out by default, groups where there are any.
-
-    Returns
-    -------
-    Resampled
-        With replicates, standard errors, t, degrees of freedom g - 1 and p-values, as R's
-        jack.test of the package pls computes them.
-
-    Notes
-    -----
-    Cost: one recursion for all folds of PLS, a fit per fold for other methods. Unlike the analytic
-    errors it treats the rows of X as random. Reference: Martens & Martens (2000), Food Quality and
-    Preference 11, 5-16.
-
-    Examples
-    --------
-    >>> from plsdof import pls_path
-    >>> from plsdof.datasets import load_ozone
-    >>> found = jackknife(pls_path(*load_ozone(return_X_y=True))[2], cv=10)
-    >>> found.std_error[:3].round(3), found.p_value[:3].round(3)
-    (array([0.045, 0.012, 0.179]), array([0.011, 0.65 , 0.885]))
-    """
-    model = as_model(model)
-    fits = left_out_coefs(model, cv)
-    g = len(fits.coef)
-    spread = np.sum((fits.coef - fits.coef.mean(axis=0)) ** 2, axis=0)
-    return Resampled(
-        replicates=fits.coef,
-        std_error=read_only(np.sqrt((g - 1) / g * spread)),
-        method=f"jackknife over {g} folds",
-        coef=model.coef,
-        degrees_of_freedom=g - 1.0,
-        names=model.path.feature_names,
-    )
 
 
 # Responses drawn again
@@ -239,9 +34,10 @@ def residual_bootstrap(
     model: Any,
     *,
     n_draws: int = 500,
+    level: float = 0.95,
     noise: Noise = None,
     rng: Any = 0,
-) -> Resampled:
+) -> Interval:
     """Refit responses made of the fit plus resampled residuals, X kept fixed.
 
     The residuals are centred and scaled to the noise variance of the model, so that their
@@ -254,6 +50,8 @@ def residual_bootstrap(
         One model, not an average.
     n_draws : int
         Number of resampled responses, at least 2.
+    level : float
+        Share of the coefficients of the draws between the limits.
     noise : str or float, optional
         Noise variance of the resampled residuals, see `Path.noise_variance`.
     rng : int or numpy Generator, optional
@@ -261,7 +59,9 @@ def residual_bootstrap(
 
     Returns
     -------
-    Resampled
+    Interval
+        One entry per feature: its coefficient, the standard deviation over the draws, and the
+        central share ``level`` of them.
 
     Notes
     -----
@@ -292,18 +92,23 @@ def residual_bootstrap(
     drawn = as_generator(rng).choice(residuals, (n_draws, units.n_rows))
     # The fit is what they are added to; coefficients in rotated coordinates, then of the features.
     Z = _rotated(complete, root * (model.fitted - units.y_mean) + drawn)
-    factors = [part.factors[:, -1] for part in many_models(complete, Z, model.row)]
+    factors = [factors[:, -1] for factors, _ in many_models(complete, Z, model.row)]
     rotated = np.concatenate(factors) * Z / complete.decomposition.singular_values
-    replicates = complete.decomposition.to_features(rotated.T).T
+    tail = (1.0 - as_level(level)) / 2.0
     with np.errstate(over="ignore"):  # units of 1e-200 may lead out of the range of floats
-        return Resampled(
-            replicates=read_only(replicates / units.x_scale),
-            std_error=read_only(replicates.std(axis=0, ddof=1) / units.x_scale),
-            method=f"residual bootstrap, {n_draws} draws",
-            coef=model.coef,
-            degrees_of_freedom=float("inf"),
-            names=model.path.feature_names,
-        )
+        replicates = complete.decomposition.to_features(rotated.T).T / units.x_scale
+    lower, upper = np.quantile(replicates, [tail, 1.0 - tail], axis=0)
+    return Interval(
+        center=model.coef,
+        std_error=read_only(replicates.std(axis=0, ddof=1)),
+        lower=read_only(lower),
+        upper=read_only(upper),
+        level=level,
+        critical=float("nan"),
+        names=model.path.feature_names,
+        assumptions=f"X and the {model.label} held fixed; residuals drawn again, {n_draws} times; "
+        "covers the expected coefficients, not the true ones.",
+    )
 
 
 def _rotated(complete: Exact, responses: Array) -> Array:
@@ -316,49 +121,34 @@ def _rotated(complete: Exact, responses: Array) -> Array:
     return np.asarray(centred @ complete.decomposition.sample_basis)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ManyModels:
-    """Models of many responses (B, r): factors (B, K, r), Degrees of Freedom (B, K)."""
-
-    Z: Array
-    factors: Array
-    dof: Array
-
-    @property
-    def rss(self) -> Array:
-        """Residual sums of squares, without what lies outside of the column space. (B, K)."""
-        left = (1.0 - self.factors) * self.Z[:, None]
-        return np.asarray(np.vecdot(left, left))
-
-
-def many_models(path: Exact, Z: Array, max_components: int) -> Iterator[ManyModels]:
+def many_models(path: Exact, Z: Array, max_components: int) -> Iterator[tuple[Array, Array]]:
     """Fit a method to many responses, given as (B, r) rotated coordinates.
 
-    One recursion runs on a batch of them; yields one part of the batch after the other, for models
-    of 0..max_components components (all models of a method that is linear in y). Rounding errors
-    are not estimated here. Cost: O(r M^2) time per response, bounded memory.
+    One recursion runs on a batch of them; yields factors (b, K, r) and Degrees of Freedom (b, K) of
+    one part of the batch after the other, for models of 0..max_components components (all models
+    of a method that is linear in y). Rounding errors are not estimated here. Cost: O(r M^2) time
+    per response, bounded memory.
     """
     if not path.filter.reflects:
         raise NotAvailableError(
             "Responses are drawn again for single models of one response, not for an average of "
             "them or for PLS2; choose one model."
         )
-    size = max(1, _AT_ONCE // max(1, Z.shape[1] * (max_components + 2)))
     linear = not isinstance(path.filter, PLSFilter)
+    if linear and np.isnan(path.dof).any():
+        raise NotAvailableError("This method chooses components by looking at y; refit it instead.")
+    size = max(1, _AT_ONCE // max(1, Z.shape[1] * (max_components + 2)))
     for start in range(0, len(Z), size):
         part = Z[start : start + size]
-        yield _linear_models(path, part) if linear else _pls_models(path, part, max_components)
+        if linear:
+            shape = (len(part), *path.filter.factors.shape)
+            factors = np.broadcast_to(path.filter.factors, shape)
+            yield factors, np.broadcast_to(path.dof, shape[:2])
+        else:
+            yield _pls_models(path, part, max_components)
 
 
-def _linear_models(path: Exact, Z: Array) -> ManyModels:
-    if np.isnan(path.dof).any():
-        raise NotAvailableError("This method chooses components by looking at y; refit it instead.")
-    shape = (len(Z), *path.filter.factors.shape)
-    factors = np.broadcast_to(path.filter.factors, shape)
-    return ManyModels(Z=Z, factors=factors, dof=np.broadcast_to(path.dof, shape[:2]))
-
-
-def _pls_models(path: Exact, Z: Array, max_components: int) -> ManyModels:
+def _pls_models(path: Exact, Z: Array, max_components: int) -> tuple[Array, Array]:
     nodes = distinct_nodes(path.spectrum)
     g = len(nodes.eigenvalues)
     # Norms over the eigenvalues that one node stands for.
@@ -375,7 +165,7 @@ def _pls_models(path: Exact, Z: Array, max_components: int) -> ManyModels:
     with np.errstate(invalid="ignore", over="ignore"):
         dof += run.factors @ nodes.multiplicity
         dof[:, 1:] += 2.0 * np.vecdot(run.residuals[:, 1:], h)
-    return ManyModels(Z=Z, factors=run.factors.take(nodes.member, axis=2), dof=dof)
+    return run.factors.take(nodes.member, axis=2), dof
 
 
 # Is there anything at all? A permutation test of the whole procedure, the choice included
@@ -401,8 +191,6 @@ class PermutationTest:
         Row of the path of the smallest score.
     total : float
         Score of the empty model, to compare with.
-    dof : (K,) array or None
-        Degrees of Freedom in the scores, averaged over the permutations; None for classes.
 
     Examples
     --------
@@ -417,7 +205,18 @@ class PermutationTest:
     permuted: Array
     index: int
     total: float
-    dof: Array | None = None
+
+    @classmethod
+    def of(cls, scores: Array, total: float) -> Self:
+        """Return the test by scores (1 + B, K) of all models: of the data, then of permutations."""
+        best = scores.min(axis=1)
+        return cls(
+            p_value=float(np.mean(best <= best[0])),
+            score=float(best[0]),
+            permuted=read_only(best[1:]),
+            index=int(np.argmin(scores[0])),
+            total=total,
+        )
 
     @property
     def assumptions(self) -> str:
@@ -510,24 +309,20 @@ def permutation_test(
     total = float(centred @ centred)
     spare = complete.spectrum.residual_dimension > 0
     outside = np.maximum(total - np.vecdot(Z, Z), 0.0) if spare else np.zeros(len(Z))
-    parts = [(part.rss, part.dof) for part in many_models(complete, Z, largest)]
-    n, size = exact.spectrum.n, min(dof.shape[1] for _, dof in parts)
-    rss = np.concatenate([rss[:, :size] for rss, _ in parts]) + outside[:, None]
-    scores, expected = _scores(rss, np.concatenate([dof[:, :size] for _, dof in parts]), n)
-    best = scores.min(axis=1)
-    better = int(np.count_nonzero(best[1:] <= best[0]))
-    return PermutationTest(
-        p_value=(1 + better) / (1 + n_permutations),
-        score=float(best[0]),
-        permuted=read_only(best[1:]),
-        index=int(np.argmin(scores[0])),
-        dof=read_only(expected),
-        total=total / n / (1.0 - 1.0 / n) ** 2,
-    )
+    sums, dofs, start = [], [], 0
+    for factors, dof in many_models(complete, Z, largest):
+        left = (1.0 - factors) * Z[start : start + len(dof), None]
+        sums.append(np.vecdot(left, left))
+        dofs.append(dof)
+        start += len(dof)
+    n, size = exact.spectrum.n, min(dof.shape[1] for dof in dofs)
+    rss = np.concatenate([rss[:, :size] for rss in sums]) + outside[:, None]
+    scores = _scores(rss, np.concatenate([dof[:, :size] for dof in dofs]), n)
+    return PermutationTest.of(scores, total / n / (1.0 - 1.0 / n) ** 2)
 
 
-def _scores(rss: Array, dof: Array, n: float) -> tuple[Array, Array]:
-    """Return scores (B, K), infinite for what is not a candidate, and the average dof (K,)."""
+def _scores(rss: Array, dof: Array, n: float) -> Array:
+    """Return scores (B, K), infinite for what is not a candidate."""
     # Single values are heavy-tailed; the average is what they estimate.
     expected = np.clip(np.nan_to_num(dof, nan=n), 1.0, n).mean(axis=0)
     candidate = expected <= _MOST_DOF * n
@@ -536,4 +331,4 @@ def _scores(rss: Array, dof: Array, n: float) -> tuple[Array, Array]:
         candidate[1 + int(np.argmin(expected[1:]))] = True
     share = 1.0 - np.minimum(expected, 0.999 * n) / n
     scores = rss / n / share**2
-    return np.where(candidate & np.isfinite(scores), scores, np.inf), expected
+    return np.where(candidate & np.isfinite(scores), scores, np.inf)

@@ -15,7 +15,7 @@ from plsdof._core.threads import cached_property
 from plsdof.analysis import Analysis
 from plsdof.analysis.analysis import About, has_scores, leading, predicted
 from plsdof.analysis.data import Numbers, Rows, TestSet
-from plsdof.analysis.remarks import JACKKNIFE, SEVERE, recipe_errors, said
+from plsdof.analysis.remarks import SEVERE, recipe_errors, said
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     explained_variance,
@@ -31,6 +31,7 @@ from plsdof.chemometrics.rows import (
 )
 from plsdof.inference.intervals import CoefficientInference, simultaneous_band
 from plsdof.inference.resampling import PermutationTest
+from plsdof.inference.summary import JACKKNIFE
 from plsdof.plotting.style import FeatureAxis, feature_axis, is_curve, readable, spans_decades
 from plsdof.report._numbers import evenly_spaced, floats, packed, rounded, rounded_one
 
