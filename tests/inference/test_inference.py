@@ -8,7 +8,7 @@ import scipy.stats
 import statsmodels.api as sm
 from _helpers.problems import make_problem
 
-from plsdof import inference, pls_path
+from plsdof import PLSRegressor, inference, load_model, pls_path
 from plsdof.errors import (
     ConstantColumnWarning,
     InvalidInputError,
@@ -291,3 +291,38 @@ def test_rows_in_groups_have_wider_intervals_than_rows_alone():
     alone, together = path.average(), path.average(groups=groups)
     assert together.left_out.groups == 12
     assert together.half_width() > 2 * alone.half_width()
+
+
+def test_the_interval_of_the_mean_is_never_wider_than_that_of_an_observation(tmp_path):
+    X, y = make_problem(20, 30, seed=22, decay=1)
+    model, new = PLSRegressor(2).fit(X, y), 3 * X
+    plain = np.diff(model.predict_interval(new, kind="mean", method="normal"))
+    seen = np.diff(model.predict_interval(new))
+    assert np.max(plain / seen) > 10
+    np.testing.assert_allclose(
+        np.diff(model.predict_interval(new, kind="mean")), np.minimum(plain, seen), rtol=1e-9
+    )
+    model.save(tmp_path / "model.json")
+    kept = load_model(tmp_path / "model.json")
+    for options in ({"kind": "mean"}, {"kind": "mean", "method": "normal"}):
+        expected = model.predict_interval(new, **options)
+        np.testing.assert_allclose(kept.predict_interval(new, **options), expected, rtol=1e-7)
+
+
+def test_a_summary_has_the_jackknife_beside_where_it_is_far_away():
+    X, y = make_problem(40, 3, seed=9)
+    close = PLSRegressor(2).fit(X, y)
+    assert close.summary().table.shape == (4, 6)
+    X[0] *= 10  # a row that moves the fit
+    far = PLSRegressor(2).fit(X, y)
+    summary = far.summary()
+    assert summary.columns[-1] == "jackknife"
+    np.testing.assert_allclose(summary.table[1:, 6], jackknife(far).std_error)
+    assert far.summary(covariance="jackknife").table.shape == (4, 6)
+
+
+def test_small_p_values_are_not_printed_to_the_last_digit():
+    X, y = make_problem(200, 3, seed=9, noise=0.01)
+    summary = PLSRegressor(3).fit(X, y).summary()
+    assert summary.table[1:, 3].max() < 1e-30
+    assert str(summary).count("<1e-4") == 3

@@ -500,7 +500,7 @@ class FrozenModel:
         """Return the same of one of the responses."""
         as_choice(kind, "kind", get_args(Kind))
         level = as_level(level)
-        known = one.interval_methods
+        known, asked = one.interval_methods, method
         if method is None:
             method = "normal" if kind == "mean" or not known else known[0]
         as_choice(method, "method", get_args(Method))
@@ -514,10 +514,12 @@ class FrozenModel:
             )
         deviations = self._deviations(X)
         center, slope = self._center(one, deviations), abs(one.correction[0])
-        if method == LEFT_OUT:
-            std_error, critical = np.full(len(center), np.nan), math.nan
+        widest = math.inf
+        if method == LEFT_OUT or (asked is None and LEFT_OUT in known):
             spread = np.sqrt(1.0 + one.reach * self._leverage(one, deviations))
-            half = slope * one.half_width(level) * spread
+            widest = slope * one.half_width(level) * spread
+        if method == LEFT_OUT:
+            std_error, critical, half = np.full(len(center), np.nan), math.nan, widest
             words = one.choice.get("intervals", f"Errors of rows left out ({method}).")
         else:
             assert one.factor is not None
@@ -525,7 +527,11 @@ class FrozenModel:
             spread = 1.0 / self.n + squared_rows(u @ one.factor.T) + float(kind == "observation")
             std_error = slope * np.sqrt(one.noise_variance * spread)
             critical = critical_value(level, one.df)
-            half, words = critical * std_error, normal_words(self.in_words, kind)
+            # That of a mean is never wider than that of an observation.
+            half, words = (
+                np.minimum(critical * std_error, widest),
+                normal_words(self.in_words, kind),
+            )
         facts = {"level": level, "critical": critical, "assumptions": words}
         names = row_labels(X)
         return interval_around(center, half, names=names, std_error=read_only(std_error), **facts)
