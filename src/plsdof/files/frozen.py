@@ -514,7 +514,7 @@ class FrozenModel:
             )
         deviations = self._deviations(X)
         center, slope = self._center(one, deviations), abs(one.correction[0])
-        widest = math.inf
+        widest: Any = math.inf
         if method == LEFT_OUT or (asked is None and LEFT_OUT in known):
             spread = np.sqrt(1.0 + one.reach * self._leverage(one, deviations))
             widest = slope * one.half_width(level) * spread
@@ -528,10 +528,8 @@ class FrozenModel:
             std_error = slope * np.sqrt(one.noise_variance * spread)
             critical = critical_value(level, one.df)
             # That of a mean is never wider than that of an observation.
-            half, words = (
-                np.minimum(critical * std_error, widest),
-                normal_words(self.in_words, kind),
-            )
+            half = np.minimum(critical * std_error, widest)
+            words = normal_words(self.in_words, kind)
         facts = {"level": level, "critical": critical, "assumptions": words}
         names = row_labels(X)
         return interval_around(center, half, names=names, std_error=read_only(std_error), **facts)
