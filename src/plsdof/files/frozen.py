@@ -515,7 +515,7 @@ class FrozenModel:
         deviations = self._deviations(X)
         center, slope = self._center(one, deviations), abs(one.correction[0])
         widest: Any = math.inf
-        if method == LEFT_OUT or (asked is None and LEFT_OUT in known):
+        if method == LEFT_OUT or (kind == "mean" and asked is None and LEFT_OUT in known):
             spread = np.sqrt(1.0 + one.reach * self._leverage(one, deviations))
             widest = slope * one.half_width(level) * spread
         if method == LEFT_OUT:
