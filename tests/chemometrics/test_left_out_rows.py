@@ -39,7 +39,7 @@ def test_values_are_those_of_fits_without_the_fold(make):
         found.q.values[test], q_residuals(part[2], X[test]).values, rtol=1e-8
     )
     # Of 24 values halfway from the 22nd to the 23rd, as 0.9 * 25 = 22.5.
-    assert found.t2.limit(0.9).value == pytest.approx(np.sort(found.t2.values)[21:23].mean())
+    assert found.t2.limit(0.9).limit == pytest.approx(np.sort(found.t2.values)[21:23].mean())
 
 
 def test_new_rows_have_cross_validated_limits_and_training_rows_have_not():
@@ -91,8 +91,8 @@ def test_a_row_far_from_all_others_does_not_hide_behind_its_own_limit():
     assert "1 row far from them left out" in limit.message
     # Among the other rows the limit is an ordinary one.
     others = np.delete(found.q.values, 7)
-    assert np.mean(others > limit.value) < 0.1
-    assert limit.value < 2.0 * np.quantile(others, 0.95)
+    assert np.mean(others > limit.limit) < 0.1
+    assert limit.limit < 2.0 * np.quantile(others, 0.95)
     flagged = q_residuals(path[3], X)
     assert flagged.flags[7]
     assert "far from them" in flagged.message
@@ -107,7 +107,7 @@ def test_rows_far_from_all_others_do_not_hide_each_other():
     found = left_out_rows(pls_path(X, y, 3)[3])
     assert outlying(found.q) == 3
     others = np.delete(found.q.values, [7, 20, 33])
-    assert found.q.limit(0.95).value < others.max() < found.q.values[[7, 20, 33]].min()
+    assert found.q.limit(0.95).limit < others.max() < found.q.values[[7, 20, 33]].min()
 
 
 @pytest.mark.parametrize("make", [pls_path, penalized_pls_path, kernel_pls_path])
@@ -186,24 +186,24 @@ def test_groups_of_the_choice_are_left_out_together():
 def test_a_limit_is_the_conformal_quantile_where_there_is_one():
     values = np.random.default_rng(0).exponential(size=59)
     in_order = np.sort(values)
-    assert limit_from_left_out(values, 0.95).value == in_order[56]  # 0.95 * 60 = 57
-    assert limit_from_left_out(values, 0.5).value == in_order[29]
+    assert limit_from_left_out(values, 0.95).limit == in_order[56]  # 0.95 * 60 = 57
+    assert limit_from_left_out(values, 0.5).limit == in_order[29]
     beyond = limit_from_left_out(values, 0.999)
-    assert beyond.value >= in_order[-1]
+    assert beyond.limit >= in_order[-1]
     assert "needs 999 rows" in beyond.message
-    assert limit_from_left_out(values[:19], 0.95).value == values[:19].max()
+    assert limit_from_left_out(values[:19], 0.95).limit == values[:19].max()
     assert limit_from_left_out(values[:19], 0.95).message == ""
     assert "needs 19 rows" in limit_from_left_out(values[:18], 0.95).message
     # A row that weighs as much as three counts three times.
     weights = np.ones(59)
     weights[np.argsort(values)[-2:]] = 3.0
     repeated = np.repeat(values, weights.astype(int))
-    weighted = limit_from_left_out(values, 0.95, weights=weights, units=63).value
-    assert weighted == pytest.approx(limit_from_left_out(repeated, 0.95).value)
+    weighted = limit_from_left_out(values, 0.95, weights=weights, units=63).limit
+    assert weighted == pytest.approx(limit_from_left_out(repeated, 0.95).limit)
     assert in_order[-2] < weighted < in_order[-1]
     # Few groups say less than many rows.
-    assert limit_from_left_out(values, 0.95, units=10).value >= in_order[-1]
-    assert np.isnan(limit_from_left_out(np.ones(20), 0.95).value)
+    assert limit_from_left_out(values, 0.95, units=10).limit >= in_order[-1]
+    assert np.isnan(limit_from_left_out(np.ones(20), 0.95).limit)
 
 
 @pytest.mark.slow

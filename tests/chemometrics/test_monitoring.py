@@ -109,11 +109,11 @@ def test_new_data_frames_are_checked_against_the_training_columns():
 def test_the_limit_of_q_approximates_the_quantile_of_a_weighted_chi_square_sum(eigenvalues):
     rng = np.random.default_rng(6)
     q = rng.chisquare(1, size=(40_000, len(eigenvalues))) @ eigenvalues
-    rate = np.mean(q > monitoring.q_limit(eigenvalues, 0.95).value)
+    rate = np.mean(q > monitoring.q_limit(eigenvalues, 0.95).limit)
     # Standard error 0.0011; the approximation itself is good to half a percent here.
     assert 0.041 < rate < 0.059
-    tiny = monitoring.q_limit(1e-200 * eigenvalues, 0.95).value
-    assert tiny == pytest.approx(1e-200 * monitoring.q_limit(eigenvalues, 0.95).value)
+    tiny = monitoring.q_limit(1e-200 * eigenvalues, 0.95).limit
+    assert tiny == pytest.approx(1e-200 * monitoring.q_limit(eigenvalues, 0.95).limit)
 
 
 def test_residuals_below_the_resolution_of_the_gram_matrix_are_reported():

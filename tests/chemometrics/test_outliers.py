@@ -66,19 +66,13 @@ def test_the_table_repeats_its_parts():
     assert frame.loc[17, "studentized_flag"]
 
 
-def test_without_rows_to_leave_out_residuals_of_least_squares_are_those_of_the_textbook():
+def test_without_rows_to_leave_out_there_are_no_residuals():
     X, y = DATA["tall"]
-    path = pls_path(Moments.of(X[:30], y[:30]))
-    design = np.column_stack([np.ones(30), X[:30]])
-    inverse = np.linalg.inv(design.T @ design)
-    beta = inverse @ design.T @ y[:30]
-    sigma = np.sqrt(np.sum((y[:30] - design @ beta) ** 2) / 23)
-    rows = np.column_stack([np.ones(10), X[30:]])
-    leverage = np.einsum("ij,jk,ik->i", rows, inverse, rows)
-    table = outliers(path[6], X[30:], y[30:])
-    expected = (y[30:] - rows @ beta) / (sigma * np.sqrt(1 + leverage))
-    np.testing.assert_allclose(table.studentized.values, expected, rtol=1e-6)
-    assert table.studentized.limit == pytest.approx(stats.t.ppf(0.975, 23), rel=1e-6)
+    known, kept = pls_path(X[:30], y[:30])[3], pls_path(Moments.of(X[:30], y[:30]))[3]
+    table, expected = (outliers(one, X[30:], y[30:], limit="distribution") for one in (kept, known))
+    assert np.isnan(table.studentized.values).all()
+    np.testing.assert_allclose(table.t2.values, expected.t2.values, rtol=1e-7)
+    np.testing.assert_allclose(table.leverage.values, expected.leverage.values, rtol=1e-7)
 
 
 def test_leverages_of_new_rows_are_those_of_least_squares():
@@ -113,7 +107,7 @@ def test_negative_degrees_of_freedom_leave_no_limit_for_the_leverage():
     assert path.dof[1] < 0
     leverage = outliers(path[1]).leverage
     assert np.isnan(leverage.limit)
-    assert "average is not a standard" in leverage.message
+    assert leverage.message
     assert not leverage.flags.any()
 
 
@@ -121,7 +115,7 @@ def test_without_responses_the_other_diagnostics_remain():
     X, y = DATA["tall"]
     table = outliers(pls_path(X, y, 2)[2], X)
     assert np.isnan(table.studentized.values).all()
-    assert "Residuals need y" in table.studentized.message
+    assert table.studentized.message
     assert np.isfinite(table.t2.values).all()
     assert not table.studentized.flags.any()
     assert sorted(table.order) == list(range(40))
@@ -132,10 +126,9 @@ def test_without_responses_the_other_diagnostics_remain():
 def test_responses_of_other_rows_are_refused():
     X, y = DATA["tall"]
     path = pls_path(X, y, 2)
-    with pytest.raises(InvalidInputError, match="give the responses the path was fitted on"):
-        outliers(path[2], y=y[::-1])
-    with pytest.raises(InvalidInputError, match="y has 39 entries but X has 40 rows"):
-        outliers(path[2], y=y[1:])
+    for other in (y[::-1], y[1:]):
+        with pytest.raises(InvalidInputError):
+            outliers(path[2], y=other)
 
 
 @pytest.mark.slow

@@ -106,7 +106,7 @@ def test_q_and_t2_of_penalised_pls_equal_the_dense_residuals_and_scores(case):
 def test_q_limit_of_penalised_pls_uses_the_residual_covariance(case):
     X, _, path, dense = case
     eigenvalues = np.linalg.eigvalsh(dense.E.T @ dense.E / (len(X) - 1))
-    expected = q_limit(eigenvalues, 0.95).value
+    expected = q_limit(eigenvalues, 0.95).limit
     assert q_residuals(path[M]).limit == pytest.approx(expected, rel=1e-7)
 
 

@@ -20,8 +20,7 @@ import plsdof
 from plsdof import cross_validate, degrees_of_freedom, pcr_path, pls_path, ridge_path
 from plsdof._core.fit import METHODS
 from plsdof.chemometrics import Preprocessor, preprocessed, q_residuals
-from plsdof.chemometrics.columns import UnitVariance
-from plsdof.chemometrics.preprocessing import STEPS
+from plsdof.chemometrics.preprocessing import STEPS, UnitVariance
 from plsdof.chemometrics.rows import left_out_rows
 from plsdof.datasets import load_gasoline
 from plsdof.errors import InvalidInputError
@@ -262,13 +261,14 @@ def test_a_kept_model_preprocesses_new_rows(spectra, tmp_path):
         ("none,snv", "'none' is not a step"),
         ("savgol", "wrong parameters; write savgol:15:2:1"),
         ("savgol:15:2", "wrong parameters; write savgol:15:2:1"),
-        ("savgol:14:2:1", "the window must be an odd number"),
-        ("savgol:5:5:1", "the degree of the polynomial must be below the window"),
-        ("savgol:15:1:2", "a derivative of order 2 needs a polynomial of at least that degree"),
-        ("savgol:a:2:1", "a whole number is needed instead of 'a'"),
-        ("msc:mode", "mean or median is needed"),
-        ("baseline:-1", "a positive number is needed"),
-        ("baseline:1e4:1.5", "a number between 0 and 1"),
+        ("savgol:14:2:1", "the window must be odd"),
+        ("savgol:5:5:1", "larger than the degree"),
+        ("savgol:15:1:2", "not below the derivative"),
+        ("savgol:a:2:1", "wrong parameters"),
+        ("msc:mode", "write msc or msc:median"),
+        ("baseline:-1", "wrong parameters"),
+        ("baseline:1e4:1.5", "wrong parameters"),
+        ("blocks:3+", "write blocks:700"),
     ],
 )
 def test_a_chain_that_is_none_is_refused(spectra, steps, message):
@@ -290,23 +290,20 @@ def test_flat_rows_are_named(spectra, steps):
 def test_what_needs_more_columns_or_a_reference_says_so(spectra):
     with pytest.raises(InvalidInputError, match="savgol needs at least 15 columns"):
         Preprocessor("savgol:15:2:1").fit(spectra[0][:, :9])
-    with pytest.raises(InvalidInputError, match="its reference, does not vary"):
+    with pytest.raises(InvalidInputError, match="msc is not defined"):
         Preprocessor("center,msc").fit(spectra[0])
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content",
     [
-        ({"steps": "msc", "learned": []}, "one entry for each step"),
-        ({"steps": "msc", "learned": [{}]}, "msc needs reference_, a list of 3 numbers"),
-        ({"steps": "msc", "learned": [{"reference_": [1.0, 2.0]}]}, "list of 3 finite numbers"),
-        ({"steps": "center", "learned": [{"mean_": [1.0, None, 2.0]}]}, "3 finite numbers"),
-        (
-            {"steps": "autoscale", "learned": [{"mean_": [1.0] * 3, "scale_": [0.0] * 3}]},
-            "must be positive",
-        ),
+        {"steps": "msc", "learned": []},
+        {"steps": "msc", "learned": [{}]},
+        {"steps": "msc", "learned": [{"reference_": [1.0, 2.0]}]},
+        {"steps": "center", "learned": [{"mean_": [1.0, None, 2.0]}]},
+        {"steps": "autoscale", "learned": [{"mean_": [1.0] * 3, "scale_": [0.0] * 3}]},
     ],
 )
-def test_damaged_content_is_refused(content, message):
-    with pytest.raises(InvalidInputError, match=message):
+def test_damaged_content_is_refused(content):
+    with pytest.raises(InvalidInputError):
         Preprocessor.from_content(content, 3)

@@ -116,7 +116,7 @@ def test_components_are_those_of_the_path(gasoline, page):
     np.testing.assert_allclose(components["y_share"], 100 * share.y, rtol=6e-3)
     spread = path.x_scores.std(axis=0, ddof=1)
     np.testing.assert_allclose(components["spread"], spread, rtol=1e-6)
-    limit = t2_limit(45, 2, 0.95, True).value
+    limit = t2_limit(45, 2, 0.95, True).limit
     np.testing.assert_allclose(components["half_axes"], np.sqrt(limit) * spread, rtol=1e-3)
     assert components["groups"] == ["<old>", "new"]
     assert components["group_of"] == [0 if one == "<old>" else 1 for one in gasoline.groups]

@@ -34,13 +34,15 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy.signal import lfilter
-from scipy.special import fdtri, stdtr, stdtrit
-from scipy.stats import betabinom
+from scipy.special import fdtri, stdtrit
+from scipy.stats import betabinom, pearsonr
 
 from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.inputs import Array, as_choice, as_float, as_level, as_response, read_only
@@ -102,32 +104,18 @@ def calibration_errors(model: Model) -> CalibrationErrors:
     )
 
 
-@dataclass(frozen=True)
-class _WithData:
-    """A model that has its data, with the methods of one from a file."""
-
-    model: Model
-
-    @property
-    def calibration_errors(self) -> CalibrationErrors:
-        return calibration_errors(self.model)
-
-    def predict(self, X: Any) -> Any:
-        return self.model.predict(X)
-
-    def expected_errors(self, X: Any) -> Array:
-        model = self.model
-        size = np.average(model.scores**2, weights=model.left_out.sample_weight)
-        return math.sqrt(size) * spread_at(model.leverage_at(X), model.left_out.fitted_share)
-
-    def prediction_interval(self, X: Any, *, level: float) -> Any:
-        return prediction_interval(self.model, X, level=level)
-
-    def hotelling_t2(self, X: Any, *, level: float) -> Any:
-        return hotelling_t2(self.model, X, level=level)
-
-    def q_residuals(self, X: Any, *, level: float) -> Any:
-        return q_residuals(self.model, X, level=level)
+def _with_data(model: Model) -> SimpleNamespace:
+    """Return a model that has its data, with the methods of one from a file."""
+    left = model.left_out
+    size = math.sqrt(np.average(model.scores**2, weights=left.sample_weight))
+    return SimpleNamespace(
+        calibration_errors=calibration_errors(model),
+        predict=model.predict,
+        expected_errors=lambda X: size * spread_at(model.leverage_at(X), left.fitted_share),
+        prediction_interval=partial(prediction_interval, model),
+        hotelling_t2=partial(hotelling_t2, model),
+        q_residuals=partial(q_residuals, model),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,7 +239,7 @@ def check_calibration(model: Any, X: Any, y: Any = None, level: float = 0.95) ->
     >>> check.verdicts[0].text, check.passed["sep"]
     ('Bias significant: 2.19, limit 1.36.', True)
     """
-    asked = model if hasattr(type(model), "calibration_errors") else _WithData(as_model(model))
+    asked = model if hasattr(type(model), "calibration_errors") else _with_data(as_model(model))
     level, predicted = as_level(level), np.asarray(asked.predict(X), dtype=np.float64)
     if predicted.ndim != 1:
         raise InvalidInputError(
@@ -309,13 +297,19 @@ def judge(
         "slope_limit_standard": slope_standard,
         "slope_predicted": merit.slope if merit else math.nan,
     }
+    beside = ""
+    if values["sep_limit_standard"] < sep <= values["sep_limit"]:
+        beside = (
+            f" It is above the limit from SEC, {values['sep_limit_standard']:.3g}, which leaves "
+            "out the error of the model and is crossed too often."
+        )
     covered = int(np.count_nonzero((lower <= y) & (y <= upper)))
     unlike, rows = int(np.count_nonzero(columns["unlike"])), len(known)
     verdicts = []
     if n:
         verdicts += [
             _verdict("bias", bias, values["bias_limit"]),
-            _verdict("sep", sep, values["sep_limit"], _beside(values)),
+            _verdict("sep", sep, values["sep_limit"], beside),
             _verdict("slope", line.t, values["slope_limit"], f" Slope {line.slope:.3g}."),
         ]
     if n and np.isfinite(lower).any():
@@ -394,33 +388,16 @@ def slope_test(y: Array, predicted: Array) -> SlopeTest:
     return SlopeTest(slope=slope, intercept=float(y.mean() - slope * predicted.mean()), s=s, t=t)
 
 
-# Limit of each test, and what is said of it: passed, or failed.
+# Limit of each test, and what is said of it, with or without "not ".
 _TESTS = {
-    "bias": (
-        "t(1 - a/2; n - 1) SEP sqrt(1/n + 1/n_c)",
-        "Bias not significant",
-        "Bias significant",
-    ),
+    "bias": ("t(1 - a/2; n - 1) SEP sqrt(1/n + 1/n_c)", "Bias {}significant"),
     "sep": (
         "E sqrt(F(1 - a; n - 1, n_c - d))",
-        "SEP as the errors of rows left out",
-        "SEP larger than the errors of rows left out explain",
+        "SEP {}larger than the errors of rows left out explain",
     ),
-    "slope": (
-        "t(1 - a/2; n - 2) sqrt(1 + n / n_c)",
-        "t of the slope not significant",
-        "t of the slope significant",
-    ),
-    "coverage": (
-        "beta-binomial, 1 - a",
-        "Reference values outside of their intervals as often as expected",
-        "Too many reference values outside of their intervals",
-    ),
-    "unlike": (
-        "beta-binomial, 1 - a",
-        "Rows unlike the calibration rows (T^2 or Q) as often as expected",
-        "Too many rows unlike the calibration rows (T^2 or Q)",
-    ),
+    "slope": ("t(1 - a/2; n - 2) sqrt(1 + n / n_c)", "t of the slope {}significant"),
+    "coverage": ("beta-binomial, 1 - a", "Reference values {}too often outside of their intervals"),
+    "unlike": ("beta-binomial, 1 - a", "Rows {}too often unlike the calibration rows (T^2 or Q)"),
 }
 ALL_UNLIKE = (
     "All {count} rows are unlike the calibration rows (T^2 or Q above the limit): check "
@@ -431,23 +408,13 @@ ALL_UNLIKE = (
 def _verdict(
     name: str, value: float, limit: float, more: str = "", of: int | None = None
 ) -> Verdict:
-    formula, good, bad = _TESTS[name]
+    formula, text = _TESTS[name]
     passed = None if math.isnan(value) or math.isnan(limit) else bool(abs(value) <= limit)
     rows = "" if of is None else f" of {of}"
-    text = f"{good if passed else bad}: {value:.3g}{rows}, limit {limit:.3g}.{more}"
+    text = f"{text.format('not ' if passed else '')}: {value:.3g}{rows}, limit {limit:.3g}.{more}"
     if passed is None:
         text = f"Not tested ({name}): too few reference values, or predictions that do not differ."
     return Verdict(name=name, value=value, limit=limit, passed=passed, formula=formula, text=text)
-
-
-def _beside(values: Mapping[str, float]) -> str:
-    """Say why the limit of the standards is crossed where the other one is not."""
-    if not values["sep_limit_standard"] < values["sep"] <= values["sep_limit"]:
-        return ""
-    return (
-        f" It is above the limit from SEC, {values['sep_limit_standard']:.3g}, which leaves "
-        "out the error of the model and is crossed too often."
-    )
 
 
 # Control charts
@@ -482,13 +449,11 @@ class ControlChart:
         """Say which rules were broken since position ``start``, and first by which error."""
         found = []
         for rule, where in self.alarms.items():
-            places = np.flatnonzero(where[start:])
-            if len(places):
-                first = start + int(places[0])
-                found.append(
-                    f"{_RULES[rule]}: error {first + 1} of the chart, {self.errors[first]:.3g}"
-                    f"{f', and {len(places) - 1} more' if len(places) > 1 else ''}."
-                )
+            places = start + np.flatnonzero(where[start:])
+            more = f", and {len(places) - 1} more" if len(places) > 1 else ""
+            for first in places[:1].tolist():
+                error = f"error {first + 1} of the chart, {self.errors[first]:.3g}"
+                found.append(f"{_RULES[rule]}: {error}{more}.")
         return tuple(found)
 
     def __repr__(self) -> str:
@@ -616,13 +581,23 @@ def correction(
             f"got {len(y)}."
         )
     e, n, line = yhat - y, len(y), slope_test(y, yhat)
-    slope, intercept = 1.0, -float(e.mean())
-    left_out = (y - yhat - intercept) * n / (n - 1)
+    slope, intercept, leverage = 1.0, -float(e.mean()), np.full(len(y), 1 / len(y))
     significant = abs(intercept) > _t(n - 1, level) * float(e.std(ddof=1)) / math.sqrt(n)
     if kind == "slope":
-        significant = _require_slope(line, _t(n - 2, level), force=force)
-        slope, intercept, dx = line.slope, line.intercept, yhat - yhat.mean()
-        left_out = (y - intercept - slope * yhat) / (1 - 1 / n - dx**2 / float(dx @ dx))
+        limit, dx = _t(n - 2, level), yhat - yhat.mean()
+        significant = line.t > limit
+        if not line.slope > 0:
+            raise InvalidInputError(
+                f"The slope of reference on predicted is {line.slope:.3g}, not positive: the "
+                "reference values may belong to other samples or another constituent."
+            )
+        if not significant and not force:
+            raise InvalidInputError(
+                f"The slope {line.slope:.3g} is not significantly different from 1 (t = "
+                f"{line.t:.3g}, limit {limit:.3g}): adjust the bias only, or force it."
+            )
+        slope, intercept, leverage = line.slope, line.intercept, 1 / n + dx**2 / float(dx @ dx)
+    left_out = (y - intercept - slope * yhat) / (1 - leverage)
     return Correction(
         slope=slope,
         intercept=intercept,
@@ -631,21 +606,6 @@ def correction(
         after=float(np.sqrt(np.mean(left_out**2))),
         significant=bool(significant),
     )
-
-
-def _require_slope(line: SlopeTest, limit: float, *, force: bool) -> bool:
-    """Return whether a slope is significant; refuse it if not, or if it cannot be meant."""
-    if not line.slope > 0:
-        raise InvalidInputError(
-            f"The slope of reference on predicted is {line.slope:.3g}, not positive: the reference "
-            "values may belong to other samples or another constituent."
-        )
-    if line.t <= limit and not force:
-        raise InvalidInputError(
-            f"The slope {line.slope:.3g} is not significantly different from 1 (t = {line.t:.3g}, "
-            f"limit {limit:.3g}): adjust the bias only, or force it."
-        )
-    return line.t > limit
 
 
 # Reference values that cannot be right
@@ -673,8 +633,8 @@ def doubtful_references(
 
     Examples
     --------
-    >>> doubtful_references([1.0, 22.0, 3.0], [1.1, 2.1, 3.2], 0.2, ["1", "2", "3"])
-    ('Reference value about 10 times the prediction in row 2: check the decimal point or unit.',)
+    >>> doubtful_references([1.0, 22.0, 3.0], [1.1, 2.1, 3.2], 0.2, ["1", "2", "3"])[0]
+    'Reference values about 10 times the prediction in 1 of 3 rows (2): check the decimal ...'
     """
     y, yhat = np.asarray(y, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     found = []
@@ -682,24 +642,18 @@ def doubtful_references(
     ratio = np.log10(np.where(far, y / np.where(far, yhat, 1.0), 1.0))
     powers = np.where(np.abs(ratio - ratio.round()) < _NEAR, ratio.round(), 0).astype(int)
     for power in np.unique(powers[powers != 0]).tolist():
-        off = powers == power
         times = f"{10**power} times" if power > 0 else f"1/{10**-power} of"
-        start = f"about {times} the prediction"
-        shown = [names[i] for i in np.flatnonzero(off).tolist()]
-        if len(shown) >= 0.8 * len(y) and len(y) > 2:
-            text = f"Reference values are {start} in {len(shown)} of {len(y)} rows: check the unit."
-            found.append(text)
-        else:
-            rows = f"row{'s' * (len(shown) > 1)} {', '.join(shown[:8])}"
-            rows += f" and {len(shown) - 8} more" if len(shown) > 8 else ""
-            value = "Reference values" if len(shown) > 1 else "Reference value"
-            found.append(f"{value} {start} in {rows}: check the decimal point or unit.")
+        shown = [names[i] for i in np.flatnonzero(powers == power).tolist()]
+        more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+        found.append(
+            f"Reference values about {times} the prediction in {len(shown)} of {len(y)} rows "
+            f"({', '.join(shown[:8])}{more}): check the decimal point or unit."
+        )
     if not found and len(y) > 4 and np.ptp(y) > 0 and np.ptp(yhat) > 0:
-        r = float(np.corrcoef(y, yhat)[0, 1])
-        t = r * math.sqrt((len(y) - 2) / max(1.0 - r * r, 1e-300))
-        if float(stdtr(len(y) - 2, t)) < _SURE:
+        r = pearsonr(y, yhat, alternative="less")
+        if r.pvalue < _SURE:
             found.append(
-                f"Reference values fall where predictions rise (correlation {r:.2f}): they may "
-                "belong to another constituent or to other samples."
+                f"Reference values fall where predictions rise (correlation {r.statistic:.2f}): "
+                "they may belong to another constituent or to other samples."
             )
     return tuple(found)

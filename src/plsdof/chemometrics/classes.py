@@ -24,7 +24,7 @@ import numpy.typing as npt
 from scipy.special import log_softmax, ndtri
 
 from plsdof._core.display import as_html, data_frame, one_line
-from plsdof._core.inputs import Array, as_level, as_weights, read_only
+from plsdof._core.inputs import Array, as_choice, as_level, as_weights, read_only
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.rows import LeftOutValues
@@ -281,7 +281,7 @@ def class_limits(
     for (kind, values), k in product(enumerate((t2, q)), range(limits.shape[1])):
         mine = values[codes == k]
         left = LeftOutValues(values=mine, weights=np.ones(len(mine)), units=len(mine))
-        limits[kind, k] = left.limit(each).value
+        limits[kind, k] = left.limit(each).limit
     # Values that do not vary give no limit.
     t2_limits, q_limits = np.where(np.isnan(limits), np.inf, limits)
     return replace(_around(path, m, X, codes), t2=read_only(t2_limits), q=read_only(q_limits))
@@ -348,17 +348,17 @@ class ClassErrors:
     @property
     def sensitivity(self) -> Array:
         """Share of the rows of a class that are given to it (recall). Shape (K,)."""
-        return _ratio(*self._counts("sensitivity"))
+        return self._shares("sensitivity")
 
     @property
     def specificity(self) -> Array:
         """Share of the rows of other classes that are not given to it. Shape (K,)."""
-        return _ratio(*self._counts("specificity"))
+        return self._shares("specificity")
 
     @property
     def precision(self) -> Array:
         """Share of the rows given to a class that belong to it. Shape (K,)."""
-        return _ratio(*self._counts("precision"))
+        return self._shares("precision")
 
     def intervals(self, name: str) -> Array:
         """Return Wilson's interval of "sensitivity", "specificity" or "precision". Shape (K, 2).
@@ -382,16 +382,18 @@ class ClassErrors:
             "specificity": (total - rows - columns + right, total - rows),
             "precision": (right, columns),
         }
-        if name not in counts:
-            raise InvalidInputError(f"name must be one of {tuple(counts)}; got {name!r:.60}.")
-        return counts[name]
+        return counts[as_choice(name, "name", tuple(counts))]
+
+    def _shares(self, name: str) -> Array:
+        part, whole = self._counts(name)
+        return np.asarray(part / np.where(whole > 0, whole, np.nan))
 
     def columns(self) -> dict[str, Array]:
         """Return the measures of every class, with their limits, by name."""
         found: dict[str, Array] = {"rows": self.matrix.sum(axis=1)}
         for name in ("sensitivity", "specificity", "precision"):
             low, high = self.intervals(name).T
-            found |= {name: _ratio(*self._counts(name)), f"{name} from": low, f"{name} to": high}
+            found |= {name: self._shares(name), f"{name} from": low, f"{name} to": high}
         return found
 
     def to_frame(self) -> "DataFrame":
@@ -441,23 +443,21 @@ def class_errors(
     from sklearn.metrics import confusion_matrix  # importing it takes a second
 
     true, found = np.asarray(labels), np.asarray(predicted)
-    if true.ndim != 1 or true.shape != found.shape or not len(true):
+    every = np.union1d(true, found)
+    known = every if classes is None else np.asarray(classes)
+    if (
+        true.shape != found.shape
+        or true.ndim != 1
+        or not len(true)
+        or np.setdiff1d(every, known).size
+    ):
         raise InvalidInputError(
-            f"labels and predicted must be two lists of one length; got shapes {true.shape} and "
-            f"{found.shape}."
-        )
-    known = np.unique(np.concatenate([true, found])) if classes is None else np.asarray(classes)
-    strange = np.setdiff1d(np.concatenate([true, found]), known)
-    if len(strange):
-        raise InvalidInputError(
-            f"{strange[0]!r:.60} is not one of the classes {known.tolist()!r:.120}."
+            f"labels and predicted must be two lists of one length, of the classes "
+            f"{known.tolist()!r:.120}; got shapes {true.shape} and {found.shape} with "
+            f"{every.tolist()!r:.120}."
         )
     weights = as_weights(sample_weight, len(true))
     matrix = confusion_matrix(true, found, labels=known, sample_weight=weights)
     return ClassErrors(
         classes=known, matrix=read_only(matrix.astype(np.float64)), level=as_level(level)
     )
-
-
-def _ratio(part: Array, whole: Array) -> Array:
-    return np.asarray(part / np.where(whole > 0, whole, np.nan))

@@ -32,8 +32,17 @@ _EPS = float(np.finfo(np.float64).eps)
 # --------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """Where values become unusual, and how that was found; nan with a reason if it was not."""
+
+    limit: float
+    method: str
+    message: str = ""
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Diagnostic:
+class Diagnostic(Limit):
     """One number per row (or variable), with the limit above which it is flagged.
 
     Attributes
@@ -59,10 +68,7 @@ class Diagnostic:
 
     name: str
     values: Array
-    limit: float
     level: float | None
-    method: str
-    message: str = ""
 
     @property
     def flags(self) -> npt.NDArray[np.bool_]:
@@ -82,25 +88,9 @@ class Diagnostic:
         return as_html(repr(self), columns, notes=list(filter(None, notes)))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limit:
-    """Where values become unusual, and how that was found; nan with a reason if it was not."""
-
-    value: float
-    method: str
-    message: str = ""
-
-
 def diagnose(name: str, values: Array, limit: Limit, level: float | None) -> Diagnostic:
     """Put values and their limit together."""
-    return Diagnostic(
-        name=name,
-        values=read_only(values),
-        limit=float(limit.value),
-        level=level,
-        method=limit.method,
-        message=limit.message,
-    )
+    return Diagnostic(name=name, values=read_only(values), level=level, **vars(limit))
 
 
 def squared_rows(rows: Array) -> Array:
@@ -370,7 +360,7 @@ def selectivity_ratio(model: Any, *, level: float = 0.95) -> Diagnostic:
     with np.errstate(divide="ignore", invalid="ignore"):
         values = explained / residual
     n, method = exact.spectrum.n, "F distribution, n - 2 and n - 3 degrees of freedom"
-    limit = Limit(value=np.nan, method=method, message=f"The F-test needs n > 3; n is {n:g}.")
-    if n > 3:
-        limit = Limit(value=float(fdtri(n - 2.0, n - 3.0, level)), method=method)
+    value = float(fdtri(n - 2.0, n - 3.0, level)) if n > 3 else np.nan
+    text = "" if n > 3 else f"The F-test needs n > 3; n is {n:g}."
+    limit = Limit(limit=value, method=method, message=text)
     return diagnose("selectivity ratio", values, limit, level)

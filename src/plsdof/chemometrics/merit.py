@@ -19,7 +19,7 @@ RMSE^2 = bias^2 + SEP^2 (n - 1) / n.
 
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,9 +118,6 @@ def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
     yhat = as_response(predicted, len(y), "predicted")
     if not len(y):
         raise InvalidInputError("Figures of merit need at least one row; there is none.")
-    # A power of two as the unit keeps squares in the range of floats and changes no digit.
-    unit = int(np.frexp(max(np.abs(y).max(), np.abs(yhat).max()))[1])
-    y, yhat = np.ldexp(y, -unit), np.ldexp(yhat, -unit)
     # Deviations from means first: sums of squares of the values themselves would cancel.
     e, dy, dyhat = yhat - y, y - y.mean(), yhat - yhat.mean()
     bias, total = float(e.mean()), float(dy @ dy)
@@ -132,7 +129,6 @@ def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
         bias=_or_zero(bias, float(np.abs(y).max())),
         slope=float(dy @ dyhat) / total if total > 0 else np.nan,
         mean=float(yhat.mean()),
-        unit=unit,
     )
 
 
@@ -170,33 +166,25 @@ def figures_of_fit(model: Any, y: Any = None) -> FiguresOfMerit:
 
 
 def _figures(
-    y: Array,
-    *,
-    squares: float,
-    spread: float,
-    total: float,
-    bias: float,
-    slope: float,
-    mean: float,
-    unit: int = 0,
+    y: Array, *, squares: float, spread: float, total: float, bias: float, slope: float, mean: float
 ) -> FiguresOfMerit:
     """Return the figures of sums of squares: of errors, of those around the bias, and of y.
 
-    ``mean`` is that of the predictions; everything is in units of 2^unit.
+    ``mean`` is that of the predictions.
     """
     n = len(y)
     sep = np.sqrt(spread / (n - 1)) if n > 1 else np.nan
     quartiles = np.quantile(y, [0.25, 0.75])
     return FiguresOfMerit(
         n=n,
-        rmse=float(np.ldexp(np.sqrt(squares / n), unit)),
+        rmse=float(np.sqrt(squares / n)),
         r2=_or_zero(1.0 - squares / total) if total > 0 else np.nan,
-        bias=float(np.ldexp(bias, unit)),
-        sep=float(np.ldexp(sep, unit)),
+        bias=bias,
+        sep=float(sep),
         rpd=_ratio(np.sqrt(total / (n - 1)), sep) if total > 0 else np.nan,
         rpiq=_ratio(float(quartiles[1] - quartiles[0]), sep),
         slope=_or_zero(slope),
-        intercept=float(np.ldexp(mean - slope * y.mean(), unit)),
+        intercept=float(mean - slope * y.mean()),
     )
 
 
@@ -241,7 +229,7 @@ def accepted(criterion: str, merit: Mapping[str, FiguresOfMerit]) -> Acceptance:
     >>> accepted("RMSEP < 0.1", found).passed, accepted("rpd>20", found).passed
     (True, False)
     """
-    name, sign, bound = _parsed(criterion)
+    name, sign, bound = parse_criterion(criterion)
     rows = _ERRORS.get(name) or list(merit)[-1]
     if rows not in merit:
         raise InvalidInputError(
@@ -253,13 +241,8 @@ def accepted(criterion: str, merit: Mapping[str, FiguresOfMerit]) -> Acceptance:
     return Acceptance(criterion=criterion.strip(), rows=rows, value=value, passed=passed)
 
 
-def require_criteria(texts: Sequence[str]) -> None:
-    """Refuse what is not a criterion of acceptance."""
-    for text in texts:
-        _parsed(text)
-
-
-def _parsed(criterion: str) -> tuple[str, ...]:
+def parse_criterion(criterion: str) -> tuple[str, ...]:
+    """Return figure, sign and bound of a criterion of acceptance; refuse what is not one."""
     found = _CRITERION.fullmatch(criterion)
     if found is None or found[1].lower() not in {**_ERRORS, **_FIGURES}:
         allowed = ", ".join([*RMSE_NAMES.values(), *_FIGURES])

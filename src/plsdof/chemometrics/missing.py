@@ -6,6 +6,7 @@ Freedom of a model that is fitted to it are exact. `interpolated` treats each ro
 ``impute`` of a `Preprocessor` chain).
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -49,22 +50,15 @@ def interpolated(X: Array, axis: Array, widest: int = WIDEST_GAP) -> Array:
     >>> interpolated(row, np.array([0.0, 1.0, 2.0, 4.0, 5.0]), widest=2)
     array([[1.  , 1.75, 2.5 , 4.  ,  nan]])
     """
-    filled = np.array(X, dtype=np.float64)
-    order = np.argsort(axis)
+    filled, order = np.array(X, dtype=np.float64), np.argsort(axis)
+    points = np.asarray(axis)[order]
     for i in np.flatnonzero(np.isnan(filled).any(axis=1)):
         values = filled[i, order]
-        holes = np.isnan(values)
-        known = np.flatnonzero(~holes)
-        if len(known) < 2:
-            continue
-        # For every hole the known points on both sides, and how many are missing between them.
-        places = np.flatnonzero(holes)
-        after = np.searchsorted(known, places)
-        inside = (after > 0) & (after < len(known))
-        places, after = places[inside], after[inside]
-        narrow = places[known[after] - known[after - 1] - 1 <= widest]
-        points = axis[order]
-        values[narrow] = np.interp(points[narrow], points[known], values[known])
+        known = np.flatnonzero(~np.isnan(values))
+        for left, right in pairwise(known.tolist()):
+            if 1 < right - left <= widest + 1:
+                gap, ends = slice(left + 1, right), [left, right]
+                values[gap] = np.interp(points[gap], points[ends], values[ends])
         filled[i, order] = values
     return filled
 

@@ -33,7 +33,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -44,7 +44,7 @@ from plsdof._core.inputs import Array
 from plsdof._core.moments import Moments, block_moments
 from plsdof._core.recipe import Recipe
 from plsdof._core.rows import Rows
-from plsdof.chemometrics.columns import block_scales
+from plsdof._core.standardize import CONSTANT_ULPS
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.large.blocks import RowBlocks
 
@@ -52,41 +52,22 @@ from plsdof.large.blocks import RowBlocks
 # --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Kind:
-    """What a parameter may be: in words, as a pattern and by its value."""
-
-    words: str
-    pattern: str
-    read: Callable[[str], Any]
-    allows: Callable[[Any], bool]
-
-    def of(self, text: str) -> Any:
-        """Return the value of a text, if it is allowed."""
-        with contextlib.suppress(ValueError):
-            value = self.read(text) if re.fullmatch(self.pattern, text) else None
-            if value is not None and self.allows(value):
-                return value
-        raise InvalidInputError(f"{self.words} is needed instead of {text[:40]!r}.")
+def _whole(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,6}", text):
+        raise ValueError(text)
+    return int(text)
 
 
-_WHOLE = Kind(words="a whole number", pattern="[0-9]{1,6}", read=int, allows=np.isfinite)
-_POSITIVE = Kind(
-    words="a positive number", pattern=".*", read=float, allows=lambda value: 0 < value < np.inf
-)
-_SHARE = Kind(
-    words="a number between 0 and 1", pattern=".*", read=float, allows=lambda value: 0 < value < 1
-)
-_SIZES = Kind(
-    words="numbers of columns such as 700+12",
-    pattern=r"[0-9]{1,6}(\+[0-9]{1,6})*",
-    read=lambda text: tuple(map(int, text.split("+"))),
-    allows=bool,
-)
-_CENTER = Kind(words="mean or median", pattern="mean|median", read=str, allows=bool)
+def _between(low: float, high: float, text: str) -> float:
+    if not low < float(text) < high:
+        raise ValueError(text)
+    return float(text)
 
 
-@dataclass(frozen=True, kw_only=True)
+_positive, _share = partial(_between, 0, np.inf), partial(_between, 0, 1)
+
+
+@dataclass(frozen=True)
 class StepKind:
     """A kind of preprocessing.
 
@@ -97,8 +78,8 @@ class StepKind:
     example : str
         How it is written, for messages.
     parameters : dict
-        What the transformer takes, in the order of the text: what it may be, and its default
-        (None: it has to be given).
+        What the transformer takes, in the order of the text: what reads it (and raises ValueError
+        or KeyError), and its default (None: it has to be given).
     fixed : dict
         What the transformer takes besides.
     learned : tuple of str
@@ -115,7 +96,7 @@ class StepKind:
 
     transformer: str
     example: str
-    parameters: Mapping[str, tuple[Kind, Any]] = field(default_factory=dict)
+    parameters: Mapping[str, tuple[Callable[[str], Any], Any]] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     learned: tuple[str, ...] = ()
     started: tuple[str, ...] = ()
@@ -138,72 +119,64 @@ class StepKind:
 
 # Smoothing is the derivative of order 0: chemotools' own smoother loops over rows in Python.
 _SAVGOL = "chemotools.derivative.SavitzkyGolay"
-_SCALER = "sklearn.preprocessing.StandardScaler"
+_OWN, _SCALED = "plsdof.chemometrics.preprocessing.", ("mean_", "scale_")
 IMPUTE = "impute"
 STEPS: Mapping[str, StepKind] = {
-    "snv": StepKind(
-        transformer="chemotools.scatter.StandardNormalVariate", linear=False, example="snv"
-    ),
+    "snv": StepKind("chemotools.scatter.StandardNormalVariate", "snv", linear=False),
     "msc": StepKind(
-        transformer="chemotools.scatter.MultiplicativeScatterCorrection",
-        parameters={"method": (_CENTER, "mean")},
+        "chemotools.scatter.MultiplicativeScatterCorrection",
+        "msc or msc:median",
+        {"method": ({"mean": "mean", "median": "median"}.__getitem__, "mean")},
         learned=("reference_",),
         linear=False,
-        example="msc or msc:median",
     ),
     "savgol": StepKind(
-        transformer=_SAVGOL,
-        parameters=dict.fromkeys(("window_length", "polyorder", "deriv"), (_WHOLE, None)),
+        _SAVGOL,
+        "savgol:15:2:1 (window, degree, derivative)",
+        dict.fromkeys(("window_length", "polyorder", "deriv"), (_whole, None)),
         along=True,
-        example="savgol:15:2:1 (window, degree, derivative)",
     ),
     "smooth": StepKind(
-        transformer=_SAVGOL,
-        parameters={"window_length": (_WHOLE, 11), "polyorder": (_WHOLE, 2)},
-        fixed={"deriv": 0},
+        _SAVGOL,
+        "smooth or smooth:11:2 (window, degree)",
+        {"window_length": (_whole, 11), "polyorder": (_whole, 2)},
+        {"deriv": 0},
         along=True,
-        example="smooth or smooth:11:2 (window, degree)",
     ),
     "detrend": StepKind(
-        transformer="chemotools.baseline.PolynomialCorrection",
-        parameters={"order": (_WHOLE, 1)},
+        "chemotools.baseline.PolynomialCorrection",
+        "detrend or detrend:2 (degree)",
+        {"order": (_whole, 1)},
         along=True,
-        example="detrend or detrend:2 (degree)",
     ),
+    # It would begin with weights from the first row; where it ends is the same.
     "baseline": StepKind(
-        transformer="chemotools.baseline.AsLs",
-        parameters={"lam": (_POSITIVE, 1e4), "penalty": (_SHARE, 0.01)},
-        # It would begin with weights from the first row; where it ends is the same.
+        "chemotools.baseline.AsLs",
+        "baseline or baseline:1e5:0.01 (smoothness, asymmetry)",
+        {"lam": (_positive, 1e4), "penalty": (_share, 0.01)},
         started=("w_init_",),
         along=True,
         linear=False,
-        example="baseline or baseline:1e5:0.01 (smoothness, asymmetry)",
     ),
     "center": StepKind(
-        transformer=_SCALER, fixed={"with_std": False}, learned=("mean_",), example="center"
+        "sklearn.preprocessing.StandardScaler",
+        "center",
+        fixed={"with_std": False},
+        learned=("mean_",),
     ),
-    "autoscale": StepKind(
-        transformer="plsdof.chemometrics.columns.UnitVariance",
-        learned=("mean_", "scale_"),
-        example="autoscale",
-    ),
+    "autoscale": StepKind(_OWN + "UnitVariance", "autoscale", learned=_SCALED),
     "blocks": StepKind(
-        transformer="plsdof.chemometrics.columns.EqualBlocks",
-        parameters={"sizes": (_SIZES, None)},
-        learned=("mean_", "scale_"),
-        example="blocks:700+12 (numbers of columns)",
+        _OWN + "EqualBlocks",
+        "blocks:700+12 (numbers of columns)",
+        {"sizes": (lambda text: tuple(map(_whole, text.split("+"))), None)},
+        learned=_SCALED,
     ),
-    "adaptive": StepKind(
-        transformer="plsdof.chemometrics.columns.AdaptiveColumns",
-        learned=("mean_", "scale_"),
-        supervised=True,
-        example="adaptive",
-    ),
+    "adaptive": StepKind(_OWN + "AdaptiveColumns", "adaptive", learned=_SCALED, supervised=True),
     IMPUTE: StepKind(
-        transformer="plsdof.chemometrics.missing.LowRankImputer",
-        parameters={"rank": (_WHOLE, 0)},
-        learned=("mean_", "scale_", "loadings_"),
-        example="impute or impute:3 (components)",
+        "plsdof.chemometrics.missing.LowRankImputer",
+        "impute or impute:3 (components)",
+        {"rank": (_whole, 0)},
+        learned=(*_SCALED, "loadings_"),
     ),
 }
 NOTHING = "none"
@@ -242,33 +215,22 @@ def _parsed(word: str) -> tuple[str, dict[str, Any]]:
             f"{name[:40]!r} is not a step of preprocessing; there are {known} (and none alone)."
         )
     step = STEPS[name]
-    required = sum(default is None for _, default in step.parameters.values())
-    if not required <= len(given) <= len(step.parameters):
-        raise InvalidInputError(f"{word[:60]!r} has the wrong parameters; write {step.example}.")
     values = {key: default for key, (_, default) in step.parameters.items()}
     try:
-        for (key, (kind, _)), text in zip(step.parameters.items(), given, strict=False):
-            values[key] = kind.of(text)
-        if "window_length" in values:
-            _check_savgol(**values)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{word[:60]!r}: {error} Write {step.example}.") from error
+        for (key, (read, _)), text in zip(step.parameters.items(), given, strict=False):
+            values[key] = read(text)
+        wrong = len(given) > len(values) or None in values.values()
+    except (ValueError, KeyError):
+        wrong = True
+    if wrong:
+        raise InvalidInputError(f"{word[:60]!r} has the wrong parameters; write {step.example}.")
+    window, degree = values.get("window_length", 3), values.get("polyorder", 1)
+    if window < 3 or window % 2 == 0 or not values.get("deriv", 0) <= degree < window:
+        raise InvalidInputError(
+            f"{word[:60]!r}: the window must be odd and larger than the degree, and the degree not "
+            f"below the derivative; write {step.example}."
+        )
     return name, values
-
-
-def _check_savgol(window_length: int, polyorder: int, deriv: int = 0) -> None:
-    if window_length < 3 or window_length % 2 == 0:
-        raise InvalidInputError(f"the window must be an odd number >= 3; got {window_length}.")
-    if polyorder >= window_length:
-        raise InvalidInputError(
-            f"the degree of the polynomial must be below the window; got {polyorder} and "
-            f"{window_length}."
-        )
-    if deriv > polyorder:
-        raise InvalidInputError(
-            f"a derivative of order {deriv} needs a polynomial of at least that degree; the degree "
-            f"is {polyorder}."
-        )
 
 
 # The chain as one transformer
@@ -346,14 +308,10 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:
         """Fit, and return the preprocessed rows: each step is applied once."""
-        chain = parse_chain(self.steps)
-        values: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite=self._finite)
+        chain, values = parse_chain(self.steps), self._checked(X, reset=True)
         transformers = []
         for name, parameters in chain:
             _require_columns(name, parameters, values.shape[1])
-            if name == "msc":
-                middle = np.mean if parameters["method"] == "mean" else np.median
-                _require_varying(middle(values, axis=0), np.abs(values).max(), parameters)
             transformer = STEPS[name].fitted(values, y, **parameters)
             transformers.append((name, transformer))
             # The next step learns from rows as this one leaves them.
@@ -386,9 +344,7 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def transform(self, X: Any) -> Any:
         """Return the preprocessed rows, (n, p)."""
         check_is_fitted(self, "transformers_")
-        values = validate_data(
-            self, X, dtype=np.float64, reset=False, ensure_all_finite=self._finite
-        )
+        values = self._checked(X, reset=False)
         for name, transformer in self.transformers_:
             values = _applied(name, transformer, values)
         return values
@@ -413,9 +369,12 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         """Whether values may be missing: the first step fills them."""
         return any(name == IMPUTE for name, _ in parse_chain(self.steps)[:1])
 
-    @property
-    def _finite(self) -> bool | str:
-        return "allow-nan" if self.fills_holes else True
+    def _checked(self, X: Any, *, reset: bool) -> Array:
+        finite = "allow-nan" if self.fills_holes else True
+        values: Array = validate_data(
+            self, X, dtype=np.float64, reset=reset, ensure_all_finite=finite
+        )
+        return values
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -483,8 +442,6 @@ def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Rows) -
     if not found.n_rows:
         raise InvalidInputError(f"{name} learns from rows, and there are none.")
     mean, constant = found.x_mean, found.constant[:-1]
-    if name == "msc":
-        _require_varying(mean, found.magnitude[:-1].max(), parameters)
     scale = np.sqrt(found.squares / (found.n - 1.0))
     if name == "blocks":
         scale, constant = block_scales(scale**2, parameters["sizes"]), np.zeros_like(constant)
@@ -505,13 +462,14 @@ def _restored(name: str, parameters: Mapping[str, Any], learned: Any, rows: Arra
 def _vector(name: str, key: str, learned: Any, p: int) -> Array:
     try:
         values = np.asarray(learned[key], dtype=np.float64)
-    except (TypeError, KeyError, ValueError) as error:
-        raise InvalidInputError(f"{name} needs {key}, a list of {p} numbers.") from error
+    except (TypeError, KeyError, ValueError):
+        values = np.zeros(0)
     shape = (p, values.shape[-1]) if key == "loadings_" and values.ndim == 2 else (p,)
-    if values.shape != shape or not np.isfinite(values).all():
-        raise InvalidInputError(f"{key} of {name} must be a list of {p} finite numbers.")
-    if key == "scale_" and not np.all(values > 0):
-        raise InvalidInputError(f"{key} of {name} must be positive.")
+    good = values.shape == shape and np.isfinite(values).all()
+    if not good or (key == "scale_" and not np.all(values > 0)):
+        raise InvalidInputError(
+            f"{name} needs {key}: {p} finite numbers, which are positive in a scale."
+        )
     return values
 
 
@@ -525,25 +483,125 @@ def _require_columns(name: str, parameters: Mapping[str, Any], p: int) -> None:
         )
 
 
-def _require_varying(reference: Array, size: float, parameters: Mapping[str, Any]) -> None:
-    if np.ptp(reference) <= _FLAT * size:
-        raise InvalidInputError(
-            f"msc is not defined: the {parameters['method']} of all rows, its reference, does not "
-            "vary over the columns. Use it before other steps, or use snv."
-        )
-
-
 def _applied(name: str, transformer: Any, values: Array) -> Array:
     """Transform rows, and refuse those whose result is not defined."""
     # Values that are equal up to rounding have no deviation to divide by.
-    flat = np.ptp(values, axis=1) <= _FLAT * np.abs(values).max(axis=1)
+    size = np.abs(values).max(axis=1)
+    flat = np.ptp(values, axis=1) <= _FLAT * size
     bad = np.flatnonzero(flat & (name in ("snv", "msc")))
     if not len(bad):
+        if name == "msc" and np.ptp(transformer.reference_) <= _FLAT * size.max(initial=0.0):
+            raise InvalidInputError(
+                "msc is not defined: its reference, the middle of all rows, does not vary over the "
+                "columns. Use it before other steps, or use snv."
+            )
         changed = np.asarray(transformer.transform(values), dtype=np.float64)
         bad = np.flatnonzero(~np.isfinite(changed).all(axis=1))
     if len(bad):
         raise UndefinedRowsError(name, bad.tolist())
     return changed
+
+
+# Columns of a table, each divided by a number of its own
+# -------------------------------------------------------
+
+
+class UnitVariance(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Columns minus their means, divided by their standard deviations with divisor n - 1.
+
+    A column that does not vary is divided by one.
+
+    Examples
+    --------
+    >>> UnitVariance().fit_transform(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]))
+    array([[-1.,  0.],
+           [ 0.,  0.],
+           [ 1.,  0.]])
+    """
+
+    mean_: Array
+    scale_: Array
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn means and standard deviations."""
+        rows = np.asarray(X, dtype=np.float64)
+        self.n_features_in_ = rows.shape[1]
+        self.mean_ = rows.mean(axis=0)
+        constant = np.ptp(rows, axis=0) <= CONSTANT_ULPS * np.abs(rows).max(axis=0)
+        self.scale_ = np.where(constant, 1.0, rows.std(axis=0, ddof=1))
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return rows in units of the columns. Shape (n, p)."""
+        return np.asarray((np.asarray(X, dtype=np.float64) - self.mean_) / self.scale_)
+
+
+class AdaptiveColumns(UnitVariance):
+    """Columns of unit variance times |b_j| / max |b|, b the coefficients of a ridge regression.
+
+    Its penalty is the median of the squared singular values of the columns: half of the directions
+    are kept, half of them shrink. A column without a coefficient gets next to no weight. They look
+    at y, so Degrees of Freedom that take them for given are too small; rows left out, which make
+    them again, are right.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 3))
+    >>> AdaptiveColumns().fit(X, 2 * X[:, 1]).transform(X).std(axis=0).round()
+    array([0., 1., 0.])
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn means, standard deviations and coefficients."""
+        super().fit(X)
+        rows, response = self.transform(X), np.asarray(y, dtype=np.float64)
+        U, S, Vt = np.linalg.svd(rows, full_matrices=False)
+        shrunk = S / (S**2 + np.median(S**2) + np.finfo(float).tiny)
+        b = np.abs((shrunk * (U.T @ (response - response.mean()))) @ Vt)
+        # A scale must be a number: a column of no use is divided by a large one.
+        weight = np.maximum(b / max(b.max(), np.finfo(float).tiny), np.finfo(float).eps)
+        self.scale_ = self.scale_ / weight
+        return self
+
+
+class EqualBlocks(UnitVariance):
+    """Blocks of columns, each divided by the root of its total variance: all have the same say.
+
+    PLS of such columns is multiblock PLS (MB-PLS with deflation by the super-scores; Westerhuis,
+    Kourti & MacGregor 1998, Journal of Chemometrics 12, 301-321), with its Degrees of Freedom.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Number of columns of each block.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 5.0, 10.0], [2.0, 5.0, 30.0], [3.0, 8.0, 50.0]])
+    >>> EqualBlocks((2, 1)).fit_transform(X).var(axis=0, ddof=1).round(2)
+    array([0.25, 0.75, 1.  ])
+    """
+
+    def __init__(self, sizes: tuple[int, ...] = ()) -> None:
+        self.sizes = sizes
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn means and the total variances of the blocks."""
+        super().fit(X, y)
+        self.scale_ = block_scales(np.var(X, axis=0, ddof=1), self.sizes)
+        return self
+
+
+def block_scales(variances: Array, sizes: tuple[int, ...]) -> Array:
+    """Return the root of the total variance of its block for each column, 1 for zero. (p,)."""
+    if sum(sizes) != len(variances) or 0 in sizes:
+        raise InvalidInputError(
+            f"blocks must cover the {len(variances)} columns; got sizes {sizes}, which cover "
+            f"{sum(sizes)}. Write blocks:700+12 for 700 columns, then 12."
+        )
+    roots = np.sqrt(np.add.reduceat(variances, np.cumsum((0, *sizes))[:-1]))
+    return np.repeat(np.where(roots > 0, roots, 1.0), sizes)
 
 
 # A path after preprocessing: whatever leaves rows out fits the chain anew without them

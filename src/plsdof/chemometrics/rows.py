@@ -79,7 +79,7 @@ class LeftOutValues:
     Examples
     --------
     >>> left = LeftOutValues(values=np.arange(1.0, 40.0), weights=np.ones(39), units=39)
-    >>> left.limit(0.95).value
+    >>> left.limit(0.95).limit
     38.0
     """
 
@@ -120,7 +120,7 @@ class LeftOutValues:
         mean, variance = self._moments(rows)
         if not variance > (_EPS * mean) ** 2:
             text = "The rows left out have the same value, so they give no limit."
-            return Limit(value=np.nan, method="cross-validated", message=text)
+            return Limit(limit=np.nan, method="cross-validated", message=text)
         notes, value = [], one_more(values, level, self.weights[rows], units)
         if value is None:
             further = ndtr(stdtrit(max(units - 1, 1), level) * np.sqrt(1.0 + 1.0 / units))
@@ -134,7 +134,7 @@ class LeftOutValues:
         if far:
             rows_far = plural(far, "row")
             notes.append(f"The limit comes from the other rows: {rows_far} far from them left out.")
-        return Limit(value=float(value), method="cross-validated", message=" ".join(notes))
+        return Limit(limit=float(value), method="cross-validated", message=" ".join(notes))
 
     def _moments(self, rows: Integers) -> tuple[float, float]:
         values, weights = self.values[rows], self.weights[rows]
@@ -175,7 +175,7 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
     >>> from plsdof import pls_path
     >>> from plsdof.datasets import load_ozone
     >>> found = left_out_rows(pls_path(*load_ozone(return_X_y=True))[2])
-    >>> round(found.t2.limit(0.95).value, 1), round(found.q.limit(0.95).value, 1)
+    >>> round(found.t2.limit(0.95).limit, 1), round(found.q.limit(0.95).limit, 1)
     (5.7, 10.7)
     """
     model = as_model(model)
@@ -394,7 +394,7 @@ def score_spread(path: PLSPath, level: float) -> tuple[Array, Array]:
     """
     n = path.exact.spectrum.n
     spread = np.abs(path.filter.diagonal) / np.sqrt(n - 1.0)
-    return spread, np.sqrt(t2_limit(n, 2, level, True).value) * spread
+    return spread, np.sqrt(t2_limit(n, 2, level, True).limit) * spread
 
 
 def standardized_rows(path: PLSPath, X_new: Any) -> Array:
@@ -433,15 +433,15 @@ def t2_limit(n: float, m: int, level: float, training: bool) -> Limit:
     spare = n - m - 1.0 if training else n - m
     method = "beta distribution" if training else "F distribution"
     if m == 0:
-        return Limit(value=np.nan, method=method, message="Without components T^2 is 0.")
+        return Limit(limit=np.nan, method=method, message="Without components T^2 is 0.")
     if spare <= 0:
         text = f"The {method} of T^2 needs n > {m + training}; n is {n:g}."
-        return Limit(value=np.nan, method=method, message=text)
+        return Limit(limit=np.nan, method=method, message=text)
     if training:
         value = (n - 1.0) ** 2 / n * betaincinv(m / 2, spare / 2, level)
     else:
         value = m * (n**2 - 1.0) / (n * spare) * fdtri(m, spare, level)
-    return Limit(value=float(value), method=method)
+    return Limit(limit=float(value), method=method)
 
 
 def residual_variances(path: PLSPath, B: Array) -> Array:
@@ -455,17 +455,17 @@ def q_limit(variances: Array, level: float) -> Limit:
 
     Examples
     --------
-    >>> round(q_limit(np.ones(5), 0.95).value, 2)  # chi^2 with 5 degrees of freedom
+    >>> round(q_limit(np.ones(5), 0.95).limit, 2)  # chi^2 with 5 degrees of freedom
     11.07
     """
     method = "chi-square distribution"
     unit = float(variances.max(initial=0.0))
     if unit == 0:
         text = "The components reproduce X: Q is 0 in all training rows and has no limit."
-        return Limit(value=np.nan, method=method, message=text)
+        return Limit(limit=np.nan, method=method, message=text)
     shares = variances / unit  # powers may leave the range of floats
     value = _scaled_chi_square(float(shares.sum()), 2.0 * float(shares @ shares), level)
-    return Limit(value=unit * value, method=method)
+    return Limit(limit=unit * value, method=method)
 
 
 def _scaled_chi_square(mean: float, variance: float, level: float) -> float:
@@ -707,8 +707,8 @@ def outliers(
     X_new : (n_new, p) array or data frame, optional
         New rows; by default the training rows.
     y : array, optional
-        Responses of the rows in question: those of X_new, without which they have no residuals, or
-        those of the fit (rows with positive weight), which a path of rows in memory knows.
+        Responses of X_new, without which new rows have no residuals. Those of the fit are known;
+        given as a pandas object they name the rows.
 
     Returns
     -------
@@ -726,8 +726,7 @@ def outliers(
         e_i / sqrt(sum_{k != i} e_k^2 / (n - 1)),     e_i: error of row i, left out,
 
     which follows Student's t with n - 2 degrees of freedom for independent normal errors, with
-    n - 1 for new rows. A path that has kept no data knows no rows left out; its residuals are
-    divided by sigma sqrt(1 - h_i), those of new rows by sigma sqrt(1 + h_i).
+    n - 1 for new rows. A path that has kept no data knows no rows left out, and has none of these.
 
     Weights of the path are read as precisions here, var(y_i) = sigma^2 / w_i: a row is judged as
     one observation that is the more exact the larger its weight, not as w_i repeated rows, each
@@ -753,10 +752,19 @@ def outliers(
     model, level = as_model(model), as_level(level)
     path, training = as_score_path(model.path, plain=True), X_new is None
     model = replace(model, weights=None)  # of an average the model with the largest weight
-    labels = row_labels(y if training else X_new)
-    rows = None if training else path.new_rows(model.prepared(X_new), sparse=False)
+    labels, rows, error = row_labels(y if training else X_new), None, None
+    if not training:
+        rows = path.new_rows(model.prepared(X_new), sparse=False)
+        predicted = path.exact.predict(rows)[model.row]
+        error = None if y is None else as_response(y, len(predicted)) - predicted
+    elif y is not None and not np.allclose(
+        as_response(y, len(path.response())), path.response(), rtol=1e-6, atol=0.0
+    ):
+        raise InvalidInputError(
+            "y must be the responses the path was fitted on; give X_new along with others."
+        )
     leverage = row_leverage(model, rows)
-    studentized, p_value = _studentized(model, y, rows, leverage.values, level)
+    studentized, p_value = _studentized(model, error, len(leverage.values), level, training)
     return OutlierTable(
         t2=hotelling_t2(model, X_new, level=level, limit=limit),
         q=q_residuals(model, X_new, level=level, limit=limit),
@@ -768,31 +776,21 @@ def outliers(
 
 
 def _studentized(
-    model: Model, y: Any, rows: Array | None, leverage: Array, level: float
+    model: Model, error: Array | None, size: int, level: float, training: bool
 ) -> tuple[Diagnostic, Array]:
-    """Return residuals over the errors of other rows left out, and their p-values."""
-    training = rows is None
-    error = np.full(len(leverage), np.nan) if y is None else _residual(model, y, rows)
-    if model.path.given is None:
-        # Without rows to leave out: the noise level, and what a fit has seen of its rows
-        variance, n = model.noise_variance(), model.exact.spectrum.n
-        share = np.maximum(1.0 - leverage if training else 1.0 + leverage, 0.0)
-        scale, df = np.sqrt(variance * share), min(model.rss / variance, n - 1.0)
-    else:
+    """Return errors of rows over those of other rows left out, and their p-values."""
+    values, df, message = np.full(size, np.nan), 1.0, "Residuals need y, and rows left out."
+    if model.path.given is not None and (training or error is not None):
         held = model.left_out_residuals * np.sqrt(model.left_out.weights)
-        squares, n = float(held @ held), len(held)
+        squares, n, message = float(held @ held), len(held), ""
         # Each row of the fit beside all others, a new one beside all
         others = np.maximum(squares - held**2, 0.0) / (n - 1.0) if training else squares / n
-        scale, df = np.sqrt(others), n - 2.0 if training else n - 1.0
-        error = held if training else error
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = error / scale
-    limit = Limit(
-        value=float(stdtrit(max(df, 1.0), (1.0 + level) / 2)),
-        method="t distribution",
-        message="Residuals need y." if np.isnan(error).all() else "",
-    )
-    p_value = 2.0 * stdtr(max(df, 1.0), -np.abs(values))
+        df = max(n - 2.0 if training else n - 1.0, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = (held if error is None else error) / np.sqrt(others)
+    quantile = float(stdtrit(df, (1.0 + level) / 2))
+    limit = Limit(limit=quantile, method="t distribution", message=message)
+    p_value = 2.0 * stdtr(df, -np.abs(values))
     return diagnose("studentized", values, limit, level), np.asarray(p_value)
 
 
@@ -822,26 +820,9 @@ def row_leverage(model: Model, rows: Array | None = None) -> Diagnostic:
         values = 1.0 / exact.spectrum.n + squared_rows(reach)
         jacobian = exact.complete().filter.jacobian(m)
         average = (1.0 + float(np.sum(jacobian**2))) / exact.spectrum.n
-    method = f"{_LEVERAGE_FACTOR:g} times the average over the training rows"
-    limit = Limit(value=_LEVERAGE_FACTOR * average, method=method)
-    if average <= 0:
-        text = f"The Degrees of Freedom are {model.dof:.3g}: the average is not a standard here."
-        limit = Limit(value=np.nan, method=method, message=text)
+    limit = Limit(
+        limit=_LEVERAGE_FACTOR * average if average > 0 else np.nan,
+        method=f"{_LEVERAGE_FACTOR:g} times the average over the training rows",
+        message="" if average > 0 else f"No limit: the Degrees of Freedom are {model.dof:.3g}.",
+    )
     return diagnose("leverage", values, limit, None)
-
-
-def _residual(model: Model, y: Any, rows: Array | None) -> Array:
-    """Return y minus the fit, times the square roots of the weights for training rows."""
-    exact, m = model.exact, model.row
-    if rows is not None:
-        predicted = exact.units.y_mean + exact.standardized_times(rows, exact.standardized_coef[m])
-        return as_response(y, len(predicted)) - predicted
-    scale = 1.0 if exact.units.row_scale is None else exact.units.row_scale
-    residual: Array = scale * (as_response(y, exact.units.n_rows) - model.fitted)
-    rss = float(residual @ residual)
-    if not np.isclose(rss, model.rss, rtol=1e-6, atol=1e-9 * exact.spectrum.total):
-        raise InvalidInputError(
-            f"y leaves a residual sum of squares of {rss:.6g}, the path has {model.rss:.6g}; "
-            "give the responses the path was fitted on, or X_new along with y."
-        )
-    return residual

@@ -22,7 +22,7 @@ from plsdof.analysis import Analysis, Request
 from plsdof.analysis.analysis import analysed
 from plsdof.analysis.data import TableProblem
 from plsdof.analysis.tables import all_tables, coefficient_columns, to_content
-from plsdof.chemometrics.merit import accepted, require_criteria
+from plsdof.chemometrics.merit import accepted, parse_criterion
 from plsdof.cli import _show as show
 from plsdof.cli._data import (
     Part,
@@ -67,7 +67,8 @@ class Output(Printing):
 
     def check(self, file: Path) -> None:
         """Refuse output files that cannot be written, before a long computation."""
-        require_criteria(self.accept)
+        for criterion in self.accept:
+            parse_criterion(criterion)
         seen = {file.resolve(): "the table"}
         for name, endings in ENDINGS.items():
             option, path = f"--{name}", getattr(self, name)

@@ -459,7 +459,7 @@ def class_figure(model: "PLSClassifier") -> "Figure":
             components=(1, 2),
             x_share=100 * model.explained_variance_ratio_[:2],
             y_share=100 * share[:2],
-            half_axes=T.std(axis=0, ddof=1) * np.sqrt(t2_limit(n, 2, 0.95, True).value),
+            half_axes=T.std(axis=0, ddof=1) * np.sqrt(t2_limit(n, 2, 0.95, True).limit),
             groups=np.array([str(one) for one in model.classes_[left.codes]]),
             response="the classes",
         ).plot(scores)
