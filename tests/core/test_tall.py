@@ -28,7 +28,7 @@ def test_gram_matrix_equals_that_of_standardised_data(scale, weighted, offset, o
     weights = np.random.default_rng(1).uniform(0.0, 3.0, len(X)) if weighted else None
     if weighted:
         weights[::7] = 0.0
-    gram, _ = tall_gram(as_observations(np.array(X, order=order), y, weights), scale=scale)
+    gram = tall_gram(as_observations(np.array(X, order=order), y, weights), scale=scale)
     data = standardize(X, y, scale=scale, sample_weight=weights)
     dense = data.X.T @ data.X
     np.testing.assert_allclose(gram.matrix, dense, atol=1e-11 * dense.max())
@@ -132,7 +132,7 @@ def test_rows_that_are_too_large_to_copy_must_stay_as_they_are(later, monkeypatc
 def test_products_with_the_rows_are_those_of_standardised_ones(weights):
     X, y = table(offset=3.0)
     data = standardize(X, y, sample_weight=weights)
-    rows, _ = tall_gram(as_observations(X, y, weights))
+    rows = tall_gram(as_observations(X, y, weights))
     rng = np.random.default_rng(0)
     u, v = rng.normal(size=(300, 2)), rng.normal(size=(40, 2))
     np.testing.assert_allclose(rows.to_samples(v), data.X @ v, atol=1e-10)

@@ -39,15 +39,15 @@ def test_columns_equal_single_paths_and_share_one_decomposition(weighted, solver
 def test_x_is_decomposed_once_for_many_responses(monkeypatch):
     calls = []
 
-    def counted(data, solver):
-        calls.append(solver)
-        return decompose(data, solver)
+    def counted(gram):
+        calls.append(gram.side)
+        return decompose_gram(gram)
 
-    decompose = routes.decompose
-    monkeypatch.setattr(routes, "decompose", counted)
+    decompose_gram = routes.decompose_gram
+    monkeypatch.setattr(routes, "decompose_gram", counted)
     X, Y = make_responses(30, 5, 40)
     assert [len(path) for path in refitted(pls_path, X, Y)] == 40 * [6]
-    assert calls == ["gram"]
+    assert calls == ["features"]
 
 
 def test_one_response_that_needs_the_svd_takes_all_of_them_there():

@@ -104,19 +104,19 @@ def test_numbers_of_components_penalties_and_choices_are_those_of_each_column(da
 
 
 def test_x_is_decomposed_once(monkeypatch, data):
-    calls, decompose = [], routes.decompose
+    calls, decompose_gram = [], routes.decompose_gram
 
-    def counted(rows, solver):
-        calls.append(solver)
-        return decompose(rows, solver)
+    def counted(gram):
+        calls.append(gram.side)
+        return decompose_gram(gram)
 
-    monkeypatch.setattr(routes, "decompose", counted)
+    monkeypatch.setattr(routes, "decompose_gram", counted)
     X, Y = data
     for model in (PLSRegressor(2), PCRegressor(2), RidgeRegressor("gcv")):
         calls.clear()
         paths = [one.path for one in model.fit(X, Y).models_]
         assert len({id(path.exact.decomposition) for path in paths}) == 1
-        assert calls == ["gram"]
+        assert calls == ["features"]
 
 
 def test_kernel_values_are_computed_once_for_one_width(monkeypatch, data):

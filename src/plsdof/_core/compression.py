@@ -35,9 +35,8 @@ from plsdof._core.spectrum import (
 )
 from plsdof._core.threads import cached_property
 
-_EPS = float(np.finfo(np.float64).eps)
 # The space is exhausted when a new direction is this share of the largest value.
-_EXHAUSTED = 4 * _EPS
+_EXHAUSTED = 4 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,11 +138,7 @@ def krylov_steps(n_components: int) -> int:
 
 
 def compress_gram(
-    gram: Gram,
-    n_components: int,
-    *,
-    y: Array | None = None,
-    count: Count | None = None,
+    gram: Gram, n_components: int, count: Count | None = None
 ) -> tuple[Decomposition, Spectrum]:
     """Return a basis of the Krylov space, and the spectrum of the problem in it.
 
@@ -155,8 +150,6 @@ def compress_gram(
     gram : Gram
     n_components : int
         Largest model wanted.
-    y : (n_rows,) array, optional
-        The response, if the rows of X are in memory.
     count : callable, optional
         From ``gram`` and its `Tridiagonalization` to what traces add up, how many eigenvalues
         are not resolved, and the floor below which they are not; by default all eigenvalues of
@@ -175,7 +168,7 @@ def compress_gram(
         return complete, spectrum_on_gram(gram, complete)
     theta, z = krylov_nodes(gram, run, floor)
     basis = read_only((run.ritz_vectors[:, : len(theta)].T @ run.basis).T)
-    decomposition = on_gram(gram, theta, basis, None, unresolved, floor)
+    decomposition = on_gram(gram, theta, basis, unresolved, floor)
     spectrum = decomposition.spectrum_of(
         z,
         n=gram.units.n,
@@ -183,10 +176,11 @@ def compress_gram(
         outside=max(gram.total - float(z @ z), 0.0),
         counted=counted,
     )
-    y = gram.response if gram.side == "samples" else y
+    y = gram.response if gram.side == "samples" else gram.y
     doubt = 2.0 * float(np.abs(z) @ spectrum.z_error)
     if y is not None and doubt > _OUTSIDE_ERROR * spectrum.outside:
-        spectrum = replace(spectrum, outside=_outside(decomposition, y, z))
+        perpendicular = y - decomposition.to_samples(z[:, None])[:, 0]
+        spectrum = replace(spectrum, outside=float(perpendicular @ perpendicular))
     return decomposition, spectrum
 
 
@@ -205,23 +199,24 @@ def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[TraceNodes, i
     assert gram.matrix is not None
     eigenvalues: Array = np.linalg.eigvalsh(gram.matrix)[::-1].astype(np.float64, copy=False)
     r, floor = resolved_rank(gram, eigenvalues)
-    error = gram.error(max(float(eigenvalues[0]), 0.0))
     nodes = krylov_nodes(gram, run, floor)[0]
-    counted = _each_once(eigenvalues[:r], nodes, run.ritz_residuals[: len(nodes)], error)
+    error = gram.error(eigenvalues[:r])
+    counted = _each_once(eigenvalues[:r], error, nodes, run.ritz_residuals[: len(nodes)])
     return counted, gram.max_rank - r, floor
 
 
-def _each_once(eigenvalues: Array, nodes: Array, residual: Array, error: float) -> TraceNodes:
+def _each_once(eigenvalues: Array, error: Array, nodes: Array, residual: Array) -> TraceNodes:
     """Count every eigenvalue once, at a node where there is one that has converged to it.
 
     A node with residual norm rho is within rho^2 / gap of an eigenvalue, gap the distance to the
-    other ones. Eigenvalues and nodes may be off by ``error``.
+    other ones. Eigenvalues and nodes may be off by ``error``, that of the largest at most.
     """
+    most = error.max(initial=0.0)
     distance = np.abs(eigenvalues - nodes[:, None])
-    close = distance <= RESOLUTION * (2.0 * error)
+    close = distance <= RESOLUTION * (2.0 * most)
     gap = np.where(close, np.inf, distance).min(axis=1, initial=np.inf)
     # Roots, because squares of residuals may leave the range of float64.
-    close &= (residual <= np.sqrt(gap) * np.sqrt(error))[:, None]
+    close &= (residual <= np.sqrt(gap) * np.sqrt(most))[:, None]
     found: npt.NDArray[np.bool_] = np.asarray(close.any(axis=0))
     at_node = np.zeros(len(nodes))
     if found.any():
@@ -230,13 +225,8 @@ def _each_once(eigenvalues: Array, nodes: Array, residual: Array, error: float) 
     others = eigenvalues[~found]
     return TraceNodes(
         eigenvalues=read_only(others),
-        eigenvalue_error=read_only(np.full(len(others), error)),
+        eigenvalue_error=read_only(error[~found]),
         weights=np.ones(len(others)),
         dimension=float(len(found)),
         basis_weights=at_node,
     )
-
-
-def _outside(decomposition: Decomposition, y: Array, z: Array) -> float:
-    perpendicular = y - decomposition.to_samples(z[:, None])[:, 0]
-    return float(perpendicular @ perpendicular)

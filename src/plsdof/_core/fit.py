@@ -1,7 +1,6 @@
 """From data to a path: PLS, PCR and ridge regression."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
@@ -16,30 +15,18 @@ from plsdof._core.inputs import (
     read_only,
     require_flag,
 )
-from plsdof._core.parallel import progress_bar
 from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath, end_in_words
 from plsdof._core.plugins import Source, opened
 from plsdof._core.recipe import Method, Recipe
-from plsdof._core.routes import (
-    MakeFilter,
-    first_accurate,
-    gram_route,
-    is_accurate,
-    krylov_routes,
-    whole_gram_route,
-    whole_routes,
-)
-from plsdof._core.spectrum import SOLVERS, Gram, Reached, Solver
+from plsdof._core.routes import MakeFilter, count_gram, count_rows
+from plsdof._core.spectrum import SOLVERS, Solver
 from plsdof._core.standardize import (
     Observations,
-    Standardized,
     as_observations,
     constant_columns,
     require_response_squares,
-    standardize_observations,
     warn_constant_columns,
 )
-from plsdof._core.threads import threads_for
 from plsdof._core.warnings import is_quiet, quietly, warn_caller
 from plsdof.errors import (
     InvalidInputError,
@@ -133,29 +120,20 @@ def pls_path(
     >>> path.select("bic").n_components
     2
     """
-    recipe = METHODS["pls"].recipe(
-        max_components=max_components,
-        scale=scale,
-        solver=as_choice(solver, "solver", SOLVERS),
+    recipe = _recipe("pls", scale, solver, max_components=max_components)
+    method = partial(pls_filter, max_components=recipe.options["max_components"])
+    if (source := opened(X, y, sample_weight, progress=progress)) is None:
+        return _in_memory(PLSPath, recipe, checked(X, y, sample_weight), method, strict)
+    return _elsewhere(
+        PLSPath,
+        recipe,
+        source,
+        method,
+        strict,
+        tolerance=float(as_positive(tolerance, "tolerance")[0]),
+        seed=int(as_generator(rng).integers(2**63)),
+        progress=progress,
     )
-    if (source := opened(X, y, sample_weight, progress=progress)) is not None:
-        sampling = _Sampling(
-            tolerance=float(as_positive(tolerance, "tolerance")[0]),
-            seed=int(as_generator(rng).integers(2**63)),
-            progress=progress,
-        )
-        return _elsewhere(PLSPath, recipe, source, partial(_count_gram, sampling=sampling), strict)
-    given = checked(X, y, sample_weight, scale)
-    return finished(PLSPath, recipe, given, _count_pls, strict)
-
-
-def _count_pls(given: Observations, recipe: Recipe) -> Exact:
-    options = recipe.options
-    size = options["max_components"]
-    method = partial(pls_filter, max_components=size)
-    with threads_for(given.X.shape):
-        routes = krylov_routes(given, options["scale"], method, options["solver"], size)
-        return first_accurate(routes, size)
 
 
 def pcr_path(
@@ -191,15 +169,16 @@ def pcr_path(
     >>> path.dof
     array([1., 2., 3.])
     """
-    method = pcr_method(order, max_components, among)
-    recipe = METHODS["pcr"].recipe(
-        max_components=max_components,
-        order=order,
-        among=among,
-        scale=scale,
-        solver=as_choice(solver, "solver", SOLVERS),
-    )
-    return _whole_path(PCRPath, recipe, (X, y, sample_weight), method, strict)
+    as_choice(order, "order", get_args(Order))
+    options = {"max_components": max_components, "order": order, "among": among}
+    recipe = _recipe("pcr", scale, solver, **options)
+    method = partial(pcr_filter, max_components=recipe.options["max_components"])
+    if order == "correlation":
+        kept = None if among is None else as_count(among, "among", minimum=1)
+        method = partial(supervised_pcr_filter, **method.keywords, among=kept)
+    if (source := opened(X, y, sample_weight)) is not None:
+        return _elsewhere(PCRPath, recipe, source, method, strict)
+    return _in_memory(PCRPath, recipe, checked(X, y, sample_weight), method, strict)
 
 
 def ridge_path(
@@ -232,150 +211,64 @@ def ridge_path(
     >>> path.dof.round(6)
     array([1.5, 2. ])
     """
-    recipe = METHODS["ridge"].recipe(
-        alphas=alphas, scale=scale, solver=as_choice(solver, "solver", SOLVERS)
-    )
+    recipe = _recipe("ridge", scale, solver, alphas=alphas)
     method = partial(ridge_filter, alphas=recipe.options["alphas"])
-    return _whole_path(RidgePath, recipe, (X, y, sample_weight), method, strict)
+    if (source := opened(X, y, sample_weight)) is not None:
+        return _elsewhere(RidgePath, recipe, source, method, strict)
+    return _in_memory(RidgePath, recipe, checked(X, y, sample_weight), method, strict)
 
 
-def _whole_path(
-    kind: type[PathType],
-    recipe: Recipe,
-    table: tuple[Any, Any, Any],
-    method: MakeFilter,
-    strict: bool,
+# What the methods have in common: rows in memory, or read into a Gram matrix
+# ---------------------------------------------------------------------------
+
+
+def _recipe(name: str, scale: bool, solver: str, **options: Any) -> Recipe:
+    """Check the options that all methods have, and return the recipe."""
+    require_flag(scale)
+    as_choice(solver, "solver", SOLVERS)
+    return METHODS[name].recipe(**options, scale=scale, solver=solver)
+
+
+def _in_memory(
+    kind: type[PathType], recipe: Recipe, given: Observations, method: MakeFilter, strict: bool
 ) -> PathType:
-    """Return the path of a method that takes all singular vectors, for X, y and weights."""
-    if (source := opened(*table)) is not None:
-        count = partial(_count_whole_gram, method=method)
-        return _elsewhere(kind, recipe, source, count, strict)
-    given = checked(*table, recipe.options["scale"])
-    return finished(kind, recipe, given, partial(_count_whole, method=method), strict)
-
-
-def _count_whole(given: Observations, recipe: Recipe, *, method: MakeFilter) -> Exact:
-    options = recipe.options
-    data = standardize_observations(given, scale=options["scale"])
-    with threads_for(data.X.shape):
-        routes = whole_routes(data, method, options["solver"])
-        return first_accurate(routes, options.get("max_components"))
-
-
-# Data that are not one array in memory
-# -------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Sampling:
-    """How traces are estimated where there are too many eigenvalues to compute."""
-
-    tolerance: float
-    seed: int
-    progress: bool
+    """Return the path of rows in memory."""
+    count = partial(count_rows, method=method, krylov=kind is PLSPath)
+    return finished(kind, recipe, given, count, strict)
 
 
 def _elsewhere(
     kind: type[PathType],
     recipe: Recipe,
     source: Source,
-    count: Callable[..., Exact],
+    method: MakeFilter,
     strict: bool,
+    **sampling: Any,
 ) -> PathType:
     """Read data that are not one array, and return their path."""
-    scale = recipe.options["scale"]
-    require_flag(scale)
     if recipe.options["solver"] == "svd":
         raise NotAvailableError(
             "solver='svd' needs X as one dense array in memory; use solver='auto' for sparse and "
             "large data, or pass np.asarray(X)."
         )
-    gram, given = source.read(scale)
-    if gram.matrix is None and kind is not PLSPath:
-        count(given, recipe, gram=gram)  # says that it is too large
+    gram, given = source.read(recipe.options["scale"])
+    krylov = kind is PLSPath
+    count: Callable[..., Exact] = partial(
+        count_gram, gram=gram, method=method, krylov=krylov, **sampling
+    )
+    if gram.matrix is None and not krylov:
+        count(given, recipe)  # says that it is too large
     if gram.matrix is None and recipe.options["max_components"] is None:
         n, p = gram.units.n_rows, len(gram.units.x_mean)
         raise InvalidInputError(
             f"X has {n} rows and {p} columns, too many for all components; say how many are wanted "
             "at most, for example max_components=10."
         )
-    return finished(kind, recipe, given, partial(count, gram=gram), strict, gram.max_rank)
+    return finished(kind, recipe, given, count, strict, gram.max_rank)
 
 
-def _count_gram(
-    given: Observations | None,  # noqa: ARG001
-    recipe: Recipe,
-    *,
-    gram: Gram,
-    sampling: _Sampling,
-) -> Exact:
-    size = recipe.options["max_components"]
-    method, trace = partial(pls_filter, max_components=size), None
-    with progress_bar("Random probes", wanted=sampling.progress and gram.matrix is None) as told:
-        if gram.matrix is None:
-            assert gram.count is not None
-            trace = partial(
-                gram.count,
-                n_components=size,
-                tolerance=sampling.tolerance,
-                seed=sampling.seed,
-                progress=told,
-            )
-        exact = gram_route(gram, method, size, trace)
-    return _refined(exact, gram, size, partial(whole_routes, method=method, solver="svd"))
-
-
-def _count_whole_gram(
-    given: Observations | None,  # noqa: ARG001
-    recipe: Recipe,
-    *,
-    gram: Gram,
-    method: MakeFilter,
-) -> Exact:
-    size = recipe.options.get("max_components")
-    routes = partial(whole_routes, method=method, solver="svd")
-    return _refined(whole_gram_route(gram, method), gram, size, routes)
-
-
-def _refined(
-    exact: Exact,
-    gram: Gram,
-    wanted: int | None,
-    routes: Callable[[Standardized], Iterator[Exact]],
-) -> Exact:
-    """Return what a Gram matrix gave if it is accurate, else the same from a factor.
-
-    ``routes`` go from standardised data to the closed form, of which the first accurate one is
-    taken. What cannot be had more accurately is returned as it is.
-    """
-    if gram.refine is None or is_accurate(exact, wanted):
-        return exact
-    data = gram.refine()
-    return exact if data is None else _with_rows(first_accurate(routes(data), wanted), gram)
-
-
-def _with_rows(exact: Exact, gram: Gram) -> Exact:
-    """Reach the rows of the data, in the place of those of their factor."""
-    rows = Reached(forward=gram.to_samples, backward=gram.to_features)
-    basis = exact.decomposition.feature_basis
-    return replace(
-        exact,
-        decomposition=replace(exact.decomposition, left=None, right=basis, X=rows),
-        full=None if exact.full is None else partial(_whole_with_rows, exact, gram),
-    )
-
-
-def _whole_with_rows(exact: Exact, gram: Gram) -> Exact:
-    return _with_rows(exact.complete(), gram)
-
-
-# What the methods have in common
-# -------------------------------
-
-
-def checked(X: Any, y: Any, sample_weight: Any, scale: bool) -> Observations:
+def checked(X: Any, y: Any, sample_weight: Any) -> Observations:
     """Check data, once, and say what is unusual about them."""
-    require_flag(scale)
     ready = isinstance(X, Observations)  # whose owner sees to a copy
     if y is None and not ready:
         raise InvalidInputError("y is missing; give one response per row of X.")
@@ -445,16 +338,6 @@ def optional_count(max_components: int | None) -> int | None:
 def optional_penalties(alphas: Any) -> Array | None:
     """Check penalties that may be left out."""
     return None if alphas is None else read_only(as_positive(alphas, "alphas", or_zero=True))
-
-
-def pcr_method(order: str, max_components: int | None, among: int | None = None) -> MakeFilter:
-    """Return principal components regression as a filter."""
-    as_choice(order, "order", get_args(Order))
-    size = optional_count(max_components)
-    if order == "variance":
-        return partial(pcr_filter, max_components=size)
-    kept = None if among is None else as_count(among, "among", minimum=1)
-    return partial(supervised_pcr_filter, max_components=size, among=kept)
 
 
 # Every list of methods, in options, tables and pictures, is derived from this one.

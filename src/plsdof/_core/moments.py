@@ -444,8 +444,8 @@ def _require_squares(magnitude: Array) -> None:
 # ---------------------------------------------------
 
 
-def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, Array] | None:
-    """Return X'X of the standardised data, and the centred and weighted response; None if in doubt.
+def tall_gram(given: Observations, *, scale: bool = True) -> Gram | None:
+    """Return X'X of the standardised data in memory; None if in doubt.
 
     Where a column hardly varies or leaves the range in which squares are safe, `standardize` takes
     a closer look.
@@ -472,7 +472,5 @@ def tall_gram(given: Observations, *, scale: bool = True) -> tuple[Gram, Array] 
     )
     stored = InBlocks(rows=InMemory(given=given), shift=found.x_mean)
     products = StandardProducts(stored=stored, units=units, rest=found.rest[:-1])
-    gram = found.standardized(
-        units, to_samples=products.to_samples, to_features=products.to_features
-    )
-    return gram, response.values
+    maps = {"to_samples": products.to_samples, "to_features": products.to_features}
+    return found.standardized(units, y=response.values, **maps)

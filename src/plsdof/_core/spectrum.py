@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy.linalg
 
-from plsdof._core.inputs import Array, as_choice, read_only
+from plsdof._core.inputs import Array, read_only
 from plsdof._core.standardize import Standardized, Units
 from plsdof.errors import NotAvailableError
 
@@ -174,6 +174,9 @@ class Spectrum:
 Map = Callable[[Array], Array]
 # Matrices up to this order are formed, and their eigenvalues computed.
 FORMED = 5000
+# Small eigenvalues of spectra, 100 to 2,000 rows and columns, are off by up to 8 roundings of the
+# largest diagonal entry: this times BACKWARD.
+_DIAGONAL = 4.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -199,6 +202,8 @@ class Gram:
     to_features, to_samples : callables or None
         X' @ u for u of shape (n_rows, k), needed in the space of samples; X @ v for v of shape
         (p, k), in the space of features, None where the rows cannot be reached again.
+    y : (n_rows,) array or None
+        Centred and weighted response of the rows, where it is known in the space of features, too.
     refine : callable or None
         Reads the rows again and returns data of at most p + 1 rows that have the same products to
         full precision; None if it cannot, or has no better digits.
@@ -206,7 +211,7 @@ class Gram:
         Bound of the norm of what products with X do to it, where that is more than their own
         rounding: if they see the means of its columns.
     count : callable or None
-        Estimates traces of a matrix that was not formed, see `krylov.compress_gram`.
+        Estimates traces of a matrix that was not formed, see `compression.compress_gram`.
     """
 
     side: str
@@ -218,21 +223,43 @@ class Gram:
     matrix: Array | None = None
     to_features: Map | None = None
     to_samples: Map | None = None
+    y: Array | None = None
     refine: Callable[[], Standardized | None] | None = None
     rounding: float = 0.0
     count: Callable[..., Any] | None = None
 
-    def error(self, largest: float) -> float:
-        """Return how far eigenvalues may be off, from the largest of them."""
-        moved = (2.0 * np.sqrt(largest) + self.rounding) * self.rounding
-        return BACKWARD * _EPS * largest + float(moved)
+    def error(self, eigenvalues: Array) -> Array:
+        """Return how far eigenvalues, largest first, may be off.
 
-    def floor(self, largest: float) -> float:
+        Rounding changes the entry (a, b) of G by about eps |x_a| |x_b|, with any sign. So v'Gv
+        changes by eps times the largest diagonal entry, for any direction v. Leading
+        eigenvalues, where all entries agree, are off relative to the largest one.
+        """
+        root = np.sqrt(self._largest(eigenvalues) * np.maximum(eigenvalues, 0.0))
+        return BACKWARD * _EPS * np.maximum(root, self._unit(eigenvalues)) + self._moved(
+            eigenvalues
+        )
+
+    def floor(self, eigenvalues: Array) -> float:
         """Return below which size eigenvalues cannot be told from zero."""
         # Rounding adds up over the longer side; what X is off by is a bound as it is.
         longest = max(self.units.n_rows, len(self.units.x_mean))
-        beyond = self.error(largest) - BACKWARD * _EPS * largest
-        return longest * _EPS * largest + 2.0 * beyond
+        return longest * _EPS * self._unit(eigenvalues) + 2.0 * self._moved(eigenvalues)
+
+    def _largest(self, eigenvalues: Array) -> float:
+        return max(float(np.max(eigenvalues, initial=0.0)), 0.0)
+
+    def _unit(self, eigenvalues: Array) -> float:
+        """Return the size of what is rounded, as small eigenvalues see it."""
+        largest = self._largest(eigenvalues)
+        if self.matrix is None:
+            return largest
+        return min(largest, _DIAGONAL * float(np.max(self.matrix.diagonal(), initial=0.0)))
+
+    def _moved(self, eigenvalues: Array) -> float:
+        """Return what products that see the means of columns do to eigenvalues."""
+        largest = np.sqrt(self._largest(eigenvalues))
+        return float((2.0 * largest + self.rounding) * self.rounding)
 
     @property
     def order(self) -> int:
@@ -242,8 +269,7 @@ class Gram:
     @property
     def X(self) -> "Reached":  # noqa: N802 (the symbol of the field)
         """The standardised predictors, as far as they can be reached."""
-        gram = self.matrix if self.side == "samples" else None
-        return Reached(forward=self.to_samples, backward=self.to_features, gram=gram)
+        return Reached(forward=self.to_samples, backward=self.to_features)
 
     @property
     def max_rank(self) -> int:
@@ -278,16 +304,16 @@ def dense_gram(data: Standardized) -> Gram:
         total=float(data.y @ data.y),
         to_features=partial(np.matmul, X.T),
         to_samples=partial(np.matmul, X),
+        y=data.y,
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reached:
-    """A matrix that is there only through its products: ``X @ v`` and ``X.T @ u``, perhaps XX'."""
+    """A matrix that is there only through its products: ``X @ v`` and ``X.T @ u``."""
 
     forward: Map | None
     backward: Map | None
-    gram: Array | None = None
 
     @property
     def T(self) -> "Reached":  # noqa: N802 (numpy's name)
@@ -310,8 +336,6 @@ class Reached:
 
 Solver = Literal["auto", "svd", "gram"]
 SOLVERS: tuple[Solver, ...] = get_args(Solver)
-# A QR (LQ) step before the SVD pays off from this ratio of rows to columns (columns to rows) on.
-_QR_RATIO = 2.0
 # Backward errors of LAPACK's decompositions, in units of eps times the largest value.
 BACKWARD = 2.0
 # Eigenvalues, and z from zero, are told apart beyond this multiple of their errors.
@@ -348,7 +372,7 @@ class Decomposition:
     z_amplification: Array
     left: Array | None
     right: Array | None
-    X: Array | Reached | None
+    X: Any
     unresolved: int
     floor: float
     solver: str
@@ -363,44 +387,38 @@ class Decomposition:
     @property
     def sample_basis(self) -> Array:
         """U, one row per sample. Shape (n_rows, r)."""
-        if self.left is not None:
-            return self.left
-        assert self.X is not None
-        assert self.right is not None
-        return self.X @ (self.right / self.singular_values)
+        identity = np.eye(len(self.eigenvalues))
+        return self.to_samples(identity) if self.left is None else self.left
 
     @property
     def feature_basis(self) -> Array:
         """V, one row per feature. Shape (p, r)."""
-        if self.right is not None:
-            return self.right
-        assert self.X is not None
-        assert self.left is not None
-        return self.X.T @ (self.left / self.singular_values)
+        identity = np.eye(len(self.eigenvalues))
+        return self.to_features(identity) if self.right is None else self.right
 
     def to_samples(self, rotated: Array) -> Array:
         """Return U @ rotated: from rotated coordinates (r, k) to one row per sample."""
         if self.left is not None:
             return self.left @ rotated
-        assert self.X is not None
-        assert self.right is not None
-        return self.X @ (self.right @ _divided(rotated, self.singular_values))
+        return self._through(self.X, self.right, rotated)
 
     def to_features(self, rotated: Array) -> Array:
         """Return V @ rotated: from rotated coordinates (r, k) to one row per feature."""
         if self.right is not None:
             return self.right @ rotated
-        assert self.X is not None
-        assert self.left is not None
-        return self.X.T @ (self.left @ _divided(rotated, self.singular_values))
+        return self._through(self.X.T, self.left, rotated)
+
+    def _through(self, X: Any, basis: Array | None, rotated: Array) -> Array:
+        """Go from rotated coordinates to the side whose basis was not computed."""
+        assert basis is not None
+        return np.asarray(X @ (basis @ (rotated / self.singular_values[:, None])))
 
     def rotate(self, y: Array) -> Array:
         """Return z = U'y."""
         if self.left is not None:
             return self.left.T @ y
-        assert self.X is not None
         assert self.right is not None
-        return _divided(self.right.T @ (self.X.T @ y), self.singular_values)
+        return np.asarray(self.right.T @ (self.X.T @ y) / self.singular_values)
 
     def spectrum(self, y: Array, n: float) -> Spectrum:
         """Combine the decomposition of X with a centred response."""
@@ -437,52 +455,35 @@ def decompose(data: Standardized, solver: str = "svd") -> Decomposition:
 
     With solver "svd" the numerical rank is the number of singular values above
     ``max(n, p) * eps * S_1`` and above what rounding the entries of X may have made of zero; with
-    solver "gram" it is the number of eigenvalues above ``max(n, p) * eps * lambda_1``. It is never
-    more than min(rows - 1, p). What "gram" cannot resolve is counted in ``unresolved``.
+    solver "gram" it is the number of eigenvalues above `Gram.floor`. It is never more than
+    min(rows - 1, p). What "gram" cannot resolve is counted in ``unresolved``.
 
     Cost: O(n p min(n, p)) time for both, with a far smaller constant for "gram", which forms
-    the smaller of X'X and XX'. The error of its eigenvalues is eps * lambda_1 instead of
+    the smaller of X'X and XX'. The errors of its eigenvalues are those of `Gram.error` instead of
     eps * S_1 * S_i.
     """
-    as_choice(solver, "solver", ("svd", "gram"))
-    if solver == "svd":
-        return _by_svd(data)
-    return decompose_gram(dense_gram(data), data.X)
-
-
-def _by_svd(data: Standardized) -> Decomposition:
-    left, S, right_t = _thin_svd(data.X)
-    found = numerical_rank(S, data)
-    r, S = found.rank, S[: found.rank]
-    largest = S[0] if r else 0.0
+    if solver == "gram":
+        return decompose_gram(dense_gram(data))
+    left, S, right_t = _svd(data.X)
+    # Centring takes one dimension of the rows.
+    floor = max(max(data.X.shape) * _EPS * float(S[0]), data.rounding)
+    r = int(np.count_nonzero(S[: data.max_rank] > floor))
+    missing, S = data.max_rank - r, S[:r]
     return Decomposition(
         eigenvalues=read_only(S**2),
-        eigenvalue_error=read_only(2 * BACKWARD * _EPS * largest * S),
+        eigenvalue_error=read_only(2 * BACKWARD * _EPS * np.max(S, initial=0.0) * S),
         z_amplification=read_only(np.ones(r)),
         left=read_only(left[:, :r]),
         right=read_only(right_t[:r].T),
         X=None,
-        unresolved=found.missing,
-        floor=found.floor,
+        unresolved=missing,
+        floor=floor**2,
         solver="svd",
-        collinear=found.missing,
+        collinear=missing,
     )
 
 
-def _thin_svd(X: Array) -> tuple[Array, Array, Array]:
-    n_rows, p = X.shape
-    if n_rows >= _QR_RATIO * p:
-        Q, R = np.linalg.qr(X)
-        left, S, right_t = lapack_svd(R)
-        return Q @ left, S, right_t
-    if p >= _QR_RATIO * n_rows:
-        Q, R = np.linalg.qr(X.T)
-        right, S, left_t = lapack_svd(R)
-        return left_t.T, S, (Q @ right).T
-    return lapack_svd(X)
-
-
-def lapack_svd(X: Array) -> tuple[Array, Array, Array]:
+def _svd(X: Array) -> tuple[Array, Array, Array]:
     """Return U, S and V' of X = U diag(S) V', with min(n, p) columns of U and rows of V'."""
     try:
         return np.linalg.svd(X, full_matrices=False)
@@ -490,19 +491,20 @@ def lapack_svd(X: Array) -> tuple[Array, Array, Array]:
         return scipy.linalg.svd(X, full_matrices=False, check_finite=False, lapack_driver="gesvd")
 
 
-def decompose_gram(gram: Gram, X: Array | None = None) -> Decomposition:
-    """Decompose a formed Gram matrix; X, if at hand, spares products through ``gram``."""
+def decompose_gram(gram: Gram) -> Decomposition:
+    """Decompose a formed Gram matrix."""
     assert gram.matrix is not None
     eigenvalues, vectors = np.linalg.eigh(gram.matrix)
     r, floor = resolved_rank(gram, eigenvalues[::-1])
     basis = read_only(vectors[:, ::-1][:, :r])
-    return on_gram(gram, eigenvalues[::-1][:r], basis, X, gram.max_rank - r, floor)
+    return on_gram(gram, eigenvalues[::-1][:r], basis, gram.max_rank - r, floor)
 
 
 def spectrum_on_gram(gram: Gram, decomposition: Decomposition) -> Spectrum:
     """Combine a decomposition of ``gram`` with the response that belongs to it."""
-    if decomposition.left is not None:
-        return decomposition.spectrum(gram.response, gram.units.n)
+    y = gram.y if decomposition.left is None else gram.response
+    if y is not None:
+        return decomposition.spectrum(y, gram.units.n)
     assert decomposition.right is not None
     z = decomposition.right.T @ gram.response / decomposition.singular_values
     return decomposition.spectrum_of(
@@ -511,26 +513,20 @@ def spectrum_on_gram(gram: Gram, decomposition: Decomposition) -> Spectrum:
 
 
 def on_gram(
-    gram: Gram,
-    eigenvalues: Array,
-    basis: Array,
-    X: Array | None,
-    unresolved: int,
-    floor: float,
+    gram: Gram, eigenvalues: Array, basis: Array, unresolved: int, floor: float
 ) -> Decomposition:
     """Put together eigenvalues and orthonormal (d, r) eigenvectors in the space of ``gram``."""
     wide = gram.side == "samples"
-    largest = eigenvalues[0] if len(eigenvalues) else 0.0
     # z = V'X'y / S: rounding of X'y is relative to |X| |y|, and divided by S.
-    moved = np.sqrt(largest) + gram.rounding / (BACKWARD * _EPS)
+    moved = np.sqrt(np.max(eigenvalues, initial=0.0)) + gram.rounding / (BACKWARD * _EPS)
     amplification = np.ones_like(eigenvalues) if wide else moved / np.sqrt(eigenvalues)
     return Decomposition(
         eigenvalues=read_only(eigenvalues),
-        eigenvalue_error=read_only(np.full_like(eigenvalues, gram.error(largest))),
+        eigenvalue_error=read_only(gram.error(eigenvalues)),
         z_amplification=read_only(amplification),
         left=basis if wide else None,
         right=None if wide else basis,
-        X=gram.X if X is None else X,
+        X=gram.X,
         unresolved=unresolved,
         floor=floor,
         solver="gram",
@@ -540,34 +536,5 @@ def on_gram(
 
 def resolved_rank(gram: Gram, eigenvalues: Array) -> tuple[int, float]:
     """Return the numerical rank, from all eigenvalues, largest first, and the floor behind it."""
-    floor = gram.floor(max(float(eigenvalues[0]), 0.0))
+    floor = gram.floor(eigenvalues)
     return min(int(np.count_nonzero(eigenvalues > floor)), gram.max_rank), floor
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rank:
-    """The rank of X, by how much it is smaller than rows and columns allow, and where it was cut.
-
-    ``floor`` is for eigenvalues: those below may be zero.
-    """
-
-    rank: int
-    missing: int
-    floor: float
-
-
-def numerical_rank(values: Array, data: Standardized) -> Rank:
-    """Count the singular values that are not rounding.
-
-    These are above max(n, p) * eps * largest, and above what rounding the entries of X may have
-    made of zero; centring takes one dimension of the rows.
-    """
-    floor = max(max(data.X.shape) * _EPS * float(values[0]), data.rounding)
-    most = data.max_rank
-    rank = int(np.count_nonzero(values[:most] > floor))
-    return Rank(rank=rank, missing=most - rank, floor=floor**2)
-
-
-def _divided(rotated: Array, singular_values: Array) -> Array:
-    """Divide row i of (r,) or (r, k) coordinates by the i-th singular value."""
-    return (rotated.T / singular_values).T

@@ -395,14 +395,14 @@ def count_by_probes(
     maximum: int = 1000,
     progress: Callable[[int, int], object] | None = None,
 ) -> tuple[TraceNodes, int, float]:
-    """Count by random probes; to be used as ``count`` of `_core.krylov.compress_gram`.
+    """Count by random probes; to be used as ``count`` of `_core.compression.compress_gram`.
 
     ``n_components`` is the largest model, whose filter is a polynomial of that degree; the others
     are those of `probe_until`, for the Degrees of Freedom.
 
     Cost: (n_components + 1) products with G per probe, in batches of eight.
     """
-    floor = gram.floor(max(float(run.ritz_values[0]), 0.0))
+    floor = gram.floor(run.ritz_values)
     theta, z = krylov_nodes(gram, run, floor)
     converged = _converged(run)[: len(theta)]
     counted = TraceNodes(

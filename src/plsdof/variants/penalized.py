@@ -34,7 +34,7 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import Problem
 from plsdof._core.path import PLSPath
 from plsdof._core.recipe import Method, Recipe
-from plsdof._core.routes import first_accurate, solvers
+from plsdof._core.routes import is_accurate
 from plsdof._core.spectrum import SOLVERS, Decomposition, Solver, decompose
 from plsdof._core.standardize import Observations, standardize_observations
 from plsdof._core.threads import cached_property, threads_for
@@ -306,7 +306,7 @@ def penalized_pls_path(
     require_flag(scale)
     as_choice(solver, "solver", SOLVERS)
     with nullcontext() if scale else quietly():  # a constant column may get a coefficient
-        given = checked(X, y, sample_weight, scale)
+        given = checked(X, y, sample_weight)
     metric = _as_metric(given.X.shape[1], penalty, blocks, as_strength(strength))
     recipe = PENALIZED_PLS.recipe(
         penalty=penalty,
@@ -372,12 +372,14 @@ def _count(metric: Metric, given: Observations, recipe: Recipe) -> Exact:
     make = partial(pls_filter, max_components=size)
     # Penalised PLS is PLS of X C^{-1}, whose kernel is X (I + P)^{-1} X'.
     whitened = replace(data, X=read_only(metric.whiten(data.X)))
-    routes = (
-        _Penalized.build(data, _penalized(decompose(whitened, attempt), data.X, metric), make)
-        for attempt in solvers(recipe.options["solver"])
-    )
+    solver = recipe.options["solver"]
     with threads_for(data.X.shape):
-        return first_accurate(routes, size)
+        for attempt in ("gram", "svd") if solver == "auto" else (solver,):
+            found = _penalized(decompose(whitened, attempt), data.X, metric)
+            exact = _Penalized.build(data, found, make)
+            if is_accurate(exact, size):
+                break
+    return exact
 
 
 def _penalized(whitened: Decomposition, X: Array, metric: Metric) -> Decomposition:
