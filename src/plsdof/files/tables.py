@@ -2,7 +2,6 @@
 
 import codecs
 import io
-import math
 import os
 import re
 import shlex
@@ -12,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from plsdof.files.instruments import Spectra, is_spectra, joined, read_spectra
 from plsdof.files.text import (
     FAILED_FORMULAS,
     Layout,
+    as_numbers,
     column_names,
     cut_note,
     decimal_mark,
@@ -43,18 +43,13 @@ from plsdof.files.text import (
     sniff,
     tidy,
     unreadable,
-    without_thousands,
-    without_unit,
 )
 
 # A table as it was read from a file: names, numbers, and what is neither
 # -----------------------------------------------------------------------
 
-# A point between thousands, turned into a comma, makes the text no number.
-_COMMA_TO_POINT = str.maketrans(",.", ".,")
 # Below or above a limit of detection.
 _LIMITED = re.compile(r"[<>≤≥] ?[\d.,]+.*")
-_HUGE = re.compile(r"[+-]?\d{309,}")
 # What spreadsheets call rows that sum up those above.
 SUMMARY = re.compile(
     r"(mean|average|avg|median|s\.?d|std\.?( ?dev)?|st(d|andard)? ?dev(iation)?|rsd|c\.?v|"
@@ -141,11 +136,8 @@ class Table:
         """Whether a column has values and none of them is a number, by either decimal mark."""
         if name in self.numeric or name in self.declared_text:
             return name in self.declared_text
-        column = self.frame[name]
-        known = column.notna()
-        if not known.any():
-            return False
-        return not any((_as_numbers(column, mark)[0][known].notna()).any() for mark in ".,")
+        values = self.frame[name].dropna().tolist()
+        return len(values) > 0 and all(np.isnan(as_numbers(values, one)[0]).all() for one in ".,")
 
     def example(self, name: str) -> str:
         """Return the first value of a column, for a message."""
@@ -158,14 +150,12 @@ class Table:
         The first row of the table is number ``first_row`` of the file, for messages. Missing
         values are refused unless there may be ``gaps``.
         """
-        chosen = self.frame[list(names)]
-        if not self.numeric.issuperset(names):
-            columns = {name: self._converted(name, first_row) for name in names}
-            chosen = require_pandas().DataFrame(columns)
-        # Missing values of nullable columns (Parquet) become nan as well.
-        found = np.ascontiguousarray(chosen.to_numpy(dtype=np.float64, na_value=np.nan))
+        if self.numeric.issuperset(names):
+            chosen = self.frame[list(names)].to_numpy(dtype=np.float64, na_value=np.nan)
+            found = np.array(chosen, order="C", copy=bool(self.na) or None)
+        else:
+            found = np.column_stack([self._converted(name, first_row) for name in names])
         if self.na:
-            found = found if found.flags.writeable else found.copy()
             found[np.isin(found, list(self.na))] = np.nan
         for wrong, what in (
             (np.isinf(found), _INFINITE),
@@ -181,22 +171,24 @@ class Table:
 
     def readable(self, name: str) -> tuple[Array, dict[int, str]]:
         """Return a column with nan where a value cannot be read, and these values by their rows."""
-        column = self.frame[name]
-        numbers = column if name in self.numeric else _as_numbers(column, self.decimal)[0]
-        found: Array = numbers.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
-        found[np.isin(found, list(self.na))] = np.nan
-        wrong = np.isinf(found) | (numbers.isna() & column.notna()).to_numpy(dtype=bool)
-        found[wrong] = np.nan
+        column, found = self.frame[name], self._read(name)[0]
+        wrong = np.isinf(found) | (np.isnan(found) & column.notna().to_numpy(dtype=bool))
+        found[wrong | np.isin(found, list(self.na))] = np.nan
         places = np.flatnonzero(wrong).tolist()
         return found, {int(self.row_numbers[i]): str(column.iloc[i]) for i in places}
+
+    def _read(self, name: str) -> tuple[Array, str]:
+        """Return a column as numbers, nan where it has none, and their unit."""
+        column = self.frame[name]
+        if name in self.numeric:
+            return np.array(column.to_numpy(dtype=np.float64, na_value=np.nan)), ""
+        return as_numbers(column.tolist(), self.decimal)
 
     def unit(self, name: str) -> str:
         """Return the unit that numbers of a column are written with, and how many; or ""."""
         if name in self.numeric or name in self.declared_text:
             return ""
-        column = self.frame[name]
-        unit = _as_numbers(column, self.decimal)[1]
-        known = column.dropna().map(str)
+        unit, known = self._read(name)[1], self.frame[name].dropna().map(str)
         count = int(known.map(lambda value: value.rstrip().endswith(unit)).sum())
         return unit if count == len(known) else f"{unit}, in {count} of {len(known)} values"
 
@@ -204,8 +196,7 @@ class Table:
         """Return the first number of a column that is read without marks in it, or ""."""
         if name in self.numeric or name in self.declared_text:
             return ""
-        column = self.frame[name]
-        known = column[_as_numbers(column, self.decimal)[0].notna().to_numpy()].map(str)
+        known = self.frame[name][~np.isnan(self._read(name)[0])].map(str)
         marks = re.compile(rf"\d[^\w{self.decimal}+-]\d")
         return next((shortened(one) for one in known if marks.search(one)), "")
 
@@ -213,17 +204,14 @@ class Table:
         """Return an array as a data frame with the names of its columns (no copy)."""
         return require_pandas().DataFrame(X, columns=list(names), copy=False)
 
-    def _converted(self, name: str, first_row: int) -> Any:
-        column = self.frame[name]
-        if name in self.numeric:
-            return column
+    def _converted(self, name: str, first_row: int) -> Array:
         if name in self.declared_text:
             raise InvalidInputError(
                 f"column {shortened(name)} is not numeric but text, such as {self.example(name)}; "
                 "leave it out, or store it as numbers."
             )
-        numbers, unit = _as_numbers(column, self.decimal)
-        wrong = np.flatnonzero((column.notna() & numbers.isna()).to_numpy())
+        column, (numbers, unit) = self.frame[name], self._read(name)
+        wrong = np.flatnonzero(column.notna().to_numpy() & np.isnan(numbers))
         if len(wrong):
             value = str(column.iloc[wrong[0]])
             advice = other_mark(value, self.decimal) or _advice(value, len(wrong) == len(column))
@@ -290,67 +278,6 @@ def _counts_rows(column: Any) -> bool:
 
 def _is_numeric(dtype: Any) -> bool:
     return bool(require_pandas().api.types.is_numeric_dtype(dtype)) and dtype.kind != "c"
-
-
-def _as_numbers(column: Any, decimal: str) -> tuple[Any, str]:
-    """Convert what looks like a number, and return the unit that all of them have, if any.
-
-    Dates and time spans are not numbers.
-    """
-    pandas = require_pandas()
-    if column.dtype.kind in "mM":
-        return pandas.Series(np.nan, index=column.index), ""
-    texts = _ungrouped(column.astype("object").map(_plain), decimal)
-    numbers = _to_numeric(texts.map(partial(_pointed, decimal=decimal)))
-    left = numbers.isna() & texts.notna()
-    if not left.any():
-        return numbers, ""
-    # Numbers with a unit, as long as there is only one.
-    split = texts[left].map(lambda text: without_unit(text) if isinstance(text, str) else ("", ""))
-    units = {unit for _, unit in split if unit}
-    if len(units) != 1:
-        return numbers, ""
-    found = split.map(lambda pair: _pointed(pair[0], decimal) if pair[1] else None)
-    numbers = numbers.astype(np.float64)
-    numbers[left] = _to_numeric(found).to_numpy(dtype=np.float64)
-    return numbers, units.pop()
-
-
-def _to_numeric(texts: Any) -> Any:
-    """Return what is a number as such, and nan elsewhere."""
-    to_numeric = partial(require_pandas().to_numeric, errors="coerce")
-    try:
-        return to_numeric(texts)
-    except OverflowError:  # whole numbers that no float holds are infinite, and refused as such
-        return to_numeric(texts.map(lambda one: math.inf if _HUGE.fullmatch(str(one)) else one))
-
-
-def _ungrouped(texts: Any, decimal: str) -> Any:
-    """Return a column without marks between thousands, where it is certain that they are that."""
-    written = texts.map(lambda value: isinstance(value, str)).to_numpy(dtype=bool)
-    found = without_thousands(texts[written].tolist(), decimal)
-    if found is None:
-        return texts
-    changed = texts.copy()
-    changed[written] = found
-    return changed
-
-
-def _plain(value: Any) -> Any:
-    """Return a number, a tidy text, or None for one that means a missing value."""
-    if isinstance(value, str):
-        text = tidy(value)
-        return None if text in FAILED_FORMULAS or not text else text
-    if isinstance(value, bool | np.bool_):
-        return float(value)
-    return value if isinstance(value, int | float | np.number) else str(value)
-
-
-def _pointed(value: Any, decimal: str) -> Any:
-    """Return a text with a decimal point; it is not a number with another mark."""
-    if isinstance(value, str) and decimal != ".":
-        return value.translate(_COMMA_TO_POINT)
-    return value
 
 
 # Tables from files: CSV and its relatives, Parquet, Excel; always with a reason if it fails

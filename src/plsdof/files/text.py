@@ -3,6 +3,7 @@
 import codecs
 import csv
 import io
+import math
 import re
 import warnings
 from collections import Counter
@@ -14,6 +15,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
+from plsdof._core.inputs import Array
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
 from plsdof.files.columns import header_unit, listed, shortened
 
@@ -562,13 +566,41 @@ def without_unit(text: str) -> tuple[str, str]:
     return (text, "") if found is None else (tidy(found["number"]), found["unit"])
 
 
+def as_number(text: str, decimal: str) -> float:
+    """Return the number that a tidy text stands for, nan if it is none."""
+    if _NUMBER[decimal].fullmatch(text) or _INFINITY.fullmatch(text):
+        return float(text.replace(",", "."))
+    return math.nan
+
+
 def looks_numeric(cell: str, marks: str = ".,") -> bool:
     """Whether a text is a number, by one of the decimal marks, with or without a unit."""
-    patterns = [_NUMBER[mark] for mark in marks]
-    if any(one.fullmatch(cell) for one in patterns) or _INFINITY.fullmatch(cell):
+    if any(_NUMBER[mark].fullmatch(cell) for mark in marks):
         return True
     number, _ = without_unit(tidy(cell))
-    return any(one.fullmatch(number) for one in patterns)
+    return not all(math.isnan(as_number(number, mark)) for mark in marks)
+
+
+def as_numbers(values: Sequence[Any], decimal: str) -> tuple[Array, str]:
+    """Return values as numbers, nan where they are none, and the unit that all numbers have.
+
+    Marks between thousands are left out where it is certain that they are that.
+
+    Examples
+    --------
+    >>> as_numbers(["1,5", 2.5, True, "3 %", "2024-01-01"], ",")
+    (array([1.5, 2.5, 1. , 3. , nan]), '%')
+    """
+    known = [isinstance(one, float | bool | np.number) for one in values]
+    found = np.array([float(one) if k else math.nan for one, k in zip(values, known, strict=True)])
+    texts = [tidy(str(one)) for one, k in zip(values, known, strict=True) if not k]
+    split = [without_unit(text) for text in without_thousands(texts, decimal) or texts]
+    units = {unit for _, unit in split if unit}
+    found[~np.array(known, dtype=bool)] = [
+        math.nan if unit and len(units) > 1 else as_number(number, decimal)
+        for number, unit in split
+    ]
+    return found, units.pop() if len(units) == 1 else ""
 
 
 def without_thousands(texts: Sequence[str], decimal: str) -> list[str] | None:
