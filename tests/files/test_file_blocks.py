@@ -353,7 +353,7 @@ def test_faults_of_text_are_told_with_the_file(tmp_path, text, message):
     ("content", "message"),
     [
         (b"PK\x03\x04 and so on", "Excel file or zip archive"),
-        (b"\x1f\x8b and so on", "gzip"),
+        (b"\x1f\x8b and so on", "compressed"),
         (b"PAR1 and so on", "could not be read"),
         (b"\x00\x01\x02\x03" * 10, "NUL bytes"),
     ],
@@ -415,7 +415,7 @@ def test_a_file_that_is_no_part_of_the_table_is_named(tmp_path, name, text):
     for month in "bc":
         write_csv(tmp_path / f"{month}.csv", {"y": [1.0, 2.0], "x": [3.0, 4.0]})
     (tmp_path / name).write_text(text)
-    with pytest.raises(InvalidInputError, match=rf"{name}.* let its name begin with '_'"):
+    with pytest.raises(InvalidInputError, match=name):
         file_blocks(tmp_path, "y")
     (tmp_path / name).rename(tmp_path / f"_{name}")
     assert file_blocks(tmp_path, "y").names == ("x",)
@@ -460,7 +460,7 @@ def test_progress_is_shown_for_text_of_unknown_length(tmp_path, capsys, monkeypa
 def test_the_missing_package_is_named(tmp_path, monkeypatch):
     write_parquet(tmp_path / "data.parquet", table(5, 2))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"plsdof\[large\]"):
+    with pytest.raises(MissingExtraError, match=r"plsdof\[files\]"):
         file_blocks(tmp_path / "data.parquet", "y")
 
 

@@ -35,7 +35,7 @@ def write(folder, content, name="table.csv"):
     return file
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
 @pytest.mark.parametrize(
     ("separator", "decimal"),
     [(";", ","), (";", "."), ("\t", ","), ("\t", "."), ("|", ","), ("|", ".")],
@@ -290,15 +290,15 @@ MALFORMED = {
     "long row": (b"a,b\n1,2\n3,4,5\n", r"line 3 has 3 field\(s\) instead of 2"),
     "long rows from line 40 on": (b"a,b\n" + b"1,2\n" * 40 + b"3,4,5\n", "line 42 has 3 field"),
     "short row": (b"a,b,c\n1,2,3\n4,5\n6,7,8\n", r"line 3 has 2 field\(s\) instead of 3"),
-    "long first row": (b"a,b\n1,2,3,4\n5,6\n", "more fields than the header"),
-    "open quote": (b'a,b\n1,2\n"3,4\n', "EOF inside string"),
+    "long first row": (b"a,b\n1,2,3,4\n5,6\n", r"line 2 has 4 field\(s\) instead of 2"),
+    "open quote": (b'a,b\n1,2\n"3,4\n', "line 3 has 1 field"),
     "nul": (b"a,b\n1,\x002\n", "NUL bytes .* at byte 6"),
     "binary": (bytes(range(1, 32)) * 100, "binary"),
     "random": (np.random.default_rng(0).bytes(5000), "NUL bytes|binary"),
     "odd utf-16": (b"\xff\xfea\x00,\x00b", "damaged or binary"),
     "repeated names": (b"a,b, a\n1,2,3\n", r"must differ; found 'a' \(2 times\)"),
     "old excel": (b"\xd0\xcf\x11\xe0" + b"\0" * 600, "old Excel"),
-    "gzip": (b"\x1f\x8b\x08\0" + b"\0" * 20, "gzip"),
+    "gzip": (b"\x1f\x8b\x08\0" + b"\0" * 20, "compressed"),
     "broken zip": (b"PK\x03\x04" + b"\0" * 20, "damaged Excel file"),
     "broken parquet": (b"PAR1" + b"\0" * 40, "could not be read|pyarrow"),
 }
@@ -605,7 +605,7 @@ def test_workbooks_that_unpack_to_too_much_are_refused_before_they_are_unpacked(
         read_table(file)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_a_last_line_without_an_end_is_noted(tmp_path, encoding, end):
     file = tmp_path / "table.csv"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +18,10 @@ from plsdof.files.columns import choose_columns, find_column, shortened, shorten
 from plsdof.files.tables import (
     PARQUET,
     ZIP,
+    Parquet,
     Table,
-    all_files_belong,
     files_in,
-    index_notes,
     notes_of_files,
-    parquet_table,
     reading,
     require_empty,
     require_same_columns,
@@ -35,10 +32,8 @@ from plsdof.files.tables import (
 )
 from plsdof.files.text import (
     Layout,
-    column_names,
     cut_note,
-    extra_module,
-    first_ragged_line,
+    ragged_line,
     read_frames,
     sniff,
 )
@@ -46,10 +41,8 @@ from plsdof.large.blocks import MEMORY, ahead, block_length, reduce_in_order
 
 # Bytes of a text file that show how it is written; more only if its lines are longer.
 _HEAD, _LONGEST_LINE = 1 << 20, 1 << 26
-# Bytes of text that are parsed at a time, and rows that are taken from Parquet.
-_PARSED, _BATCH = 4 << 20, 4096
-# Bytes of a Parquet file that are read ahead in every column.
-_BUFFER = 1 << 14
+# Bytes of text that are parsed at a time.
+_PARSED = 4 << 20
 # Bytes that hold the end of the last line.
 _LAST = 64
 # Rows that show which columns hold text.
@@ -100,19 +93,15 @@ class Text:
         """How many rows there are if all are as long as the longest one of the first."""
         return max(1, self.path.stat().st_size // max(1, self.longest))
 
-    def pieces(self, names: Sequence[str]) -> Iterator[Table]:
+    def pieces(self, names: Sequence[str]) -> Iterator[Table]:  # noqa: ARG002
         """Yield some rows at a time, with these columns among others."""
         at_once = max(1, _PARSED // max(1, self.longest))
-        kinds: dict[str, str] = {}
         row = 1
         for frame in read_frames(self.path, self.layout, rows_at_once=at_once):
             for name in self._first[1]:
                 require_empty(frame[name], row)
-            _require_same_kinds(kinds, frame[list(names)])
-            if frame.iloc[:, -1].isna().any() and (
-                ragged := first_ragged_line(self.path, self.layout)
-            ):
-                raise InvalidInputError(f"{ragged}; every row must have all columns.")
+            if frame.iloc[:, -1].isna().any() and (ragged := ragged_line(self.path, self.layout)):
+                raise InvalidInputError(ragged)
             yield text_table(frame, self.layout, str(self.path))
             row += len(frame)
 
@@ -120,94 +109,6 @@ class Text:
         """Read all rows of a few columns into memory."""
         (frame,) = read_frames(self.path, self.layout, columns=names)
         return text_table(frame[list(names)], self.layout, str(self.path))
-
-
-def _require_same_kinds(kinds: dict[str, str], frame: Any) -> None:
-    """Refuse columns with TRUE and FALSE in some rows, and numbers in others."""
-    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        kind = "logical" if dtype.kind == "b" else "number" if dtype.kind in "fiu" else ""
-        if kind and kinds.setdefault(name, kind) != kind:
-            raise InvalidInputError(
-                f"column {shortened(name)} has TRUE or FALSE in some rows and numbers in "
-                "others; write 1 and 0."
-            )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parquet:
-    """A Parquet file, of which only the description has been read."""
-
-    path: Path
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """That the index of a data frame is left out."""
-        return index_notes(self._index) if self._index else ()
-
-    @cached_property
-    def metadata(self) -> Any:
-        """What the end of the file says about it."""
-        return _arrow("pyarrow.parquet").read_metadata(self.path)
-
-    @cached_property
-    def _index(self) -> list[str]:
-        """Columns that are the index of a data frame; numbers of rows are not stored as one."""
-        known = self.metadata.schema.to_arrow_schema().pandas_metadata or {}
-        return [name for name in known.get("index_columns", ()) if isinstance(name, str)]
-
-    @cached_property
-    def fields(self) -> dict[str, Any]:
-        """Columns by their names without surrounding blanks; not the index of a data frame."""
-        schema = self.metadata.schema.to_arrow_schema()
-        columns = [field for field in schema if field.name not in self._index]
-        names, _ = column_names([field.name for field in columns])
-        return dict(zip(names, columns, strict=True))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(self.fields)
-
-    @cached_property
-    def unfit(self) -> set[str]:
-        """Columns that do not hold numbers; one of nothing is one of missing values."""
-        types = _arrow("pyarrow").types
-        kinds = ("floating", "integer", "boolean", "decimal", "null")
-        tests = [getattr(types, f"is_{kind}") for kind in kinds]
-        return {
-            name for name, one in self.fields.items() if not any(test(one.type) for test in tests)
-        }
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.metadata.num_rows)
-
-    likely_rows = n_rows
-
-    def pieces(self, names: Sequence[str]) -> Iterator[Table]:
-        """Yield these columns, some rows at a time."""
-        columns = [self.fields[name].name for name in names]
-        # Without a buffer the reader holds whole row groups, which may be the whole file.
-        with _arrow("pyarrow.parquet").ParquetFile(
-            self.path, metadata=self.metadata, pre_buffer=False, buffer_size=_BUFFER
-        ) as file:
-            for batch in file.iter_batches(_BATCH, columns=columns):
-                yield self._named(batch.select(columns), names)
-
-    def table(self, names: Sequence[str]) -> Table:
-        """Read all rows of a few columns into memory."""
-        columns = [self.fields[name].name for name in names]
-        found = _arrow("pyarrow.parquet").read_table(self.path, columns=columns)
-        return self._named(found.select(columns), names)
-
-    def _named(self, rows: Any, names: Sequence[str]) -> Table:
-        frame = rows.to_pandas(ignore_metadata=True)
-        return parquet_table(frame.set_axis(list(names), axis=1), str(self.path))
-
-
-def _arrow(name: str) -> Any:
-    return extra_module(name, "pyarrow", "large", "Reading files piece by piece")
 
 
 def _mark(path: Path) -> tuple[int, int]:
@@ -218,10 +119,8 @@ def _mark(path: Path) -> tuple[int, int]:
 
 def _open_sources(path: Path) -> list[Text | Parquet]:
     """Open a file, or all tables of a folder, which must have the same columns."""
-    files = files_in(path)
-    with all_files_belong(path):
-        sources = [_open_source(file) for file in files]
-        require_same_columns([(str(one.path), one.names) for one in sources])
+    sources = [_open_source(file) for file in files_in(path)]
+    require_same_columns([(str(one.path), one.names) for one in sources])
     # A decimal comma in the first lines of one file is one in all of them.
     if any(isinstance(one, Text) and one.layout.decimal == "," for one in sources):
         sources = [
@@ -246,10 +145,7 @@ def _open_source(path: Path) -> Text | Parquet:
         if not head.startswith(PARQUET):
             return Text(path=path, layout=sniff(head), longest=max(map(len, head.splitlines())))
         source = Parquet(path=path)
-        try:
-            _ = source.fields
-        except _arrow("pyarrow").ArrowException as error:
-            raise OSError(str(error)) from error
+        _ = source.fields  # what is damaged is said now
         return source
 
 

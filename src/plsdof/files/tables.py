@@ -22,21 +22,22 @@ import numpy.typing as npt
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_count
 from plsdof._core.threads import cached_property
-from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
+from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.files.columns import find_column, listed, shortened, shortened_path
 from plsdof.files.instruments import Spectra, is_spectra, joined, read_spectra
 from plsdof.files.text import (
     FAILED_FORMULAS,
     Layout,
+    as_number,
     as_numbers,
     column_names,
     cut_note,
     decimal_mark,
     extra_module,
     find_header,
-    first_ragged_line,
     names_of,
     other_mark,
+    ragged_line,
     read_cells,
     read_frames,
     require_pandas,
@@ -285,30 +286,21 @@ def _is_numeric(dtype: Any) -> bool:
 
 # Files that are recognised by their first bytes, whatever they are called.
 PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
-REFUSED = {
-    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls) or a protected one; save it as .xlsx or CSV.",
-    b"\x1f\x8b": "compressed with gzip; decompress it first.",
-    b"BZh": "compressed with bzip2; decompress it first.",
-    b"\xfd7zXZ": "compressed with xz; decompress it first.",
-    b"\x28\xb5\x2f\xfd": "compressed with zstd; decompress it first.",
-    b"%PDF": "a PDF document, not a table.",
-    b"\x89PNG": "a picture, not a table.",
-    b"\x89HDF": "an HDF5 file; save the table as CSV or Parquet.",
-}
-
-# Text that is not a table, by how it begins, in small letters and below blank lines.
+_PACKED = "compressed; decompress it first."
 _PAGE = "a web page (HTML or XML), whatever it is called; open it in a spreadsheet and save .xlsx."
 _DATA = "JSON, not a table; save the table as CSV."
-REFUSED_TEXT = {
-    b"<!doctype": _PAGE,
-    b"<html": _PAGE,
-    b"<table": _PAGE,
-    b"<?xml": _PAGE,
-    b"##title": "a spectrum in JCAMP-DX, which is read as a whole; leave out --streamed.",
-    b'{"': _DATA,
-    b"[{": _DATA,
+_REFUSED = {
+    (b"\xd0\xcf\x11\xe0",): "an old Excel file (.xls) or a protected one; save it as .xlsx or CSV.",
+    (b"\x1f\x8b", b"bzh", b"\xfd7zxz", b"\x28\xb5\x2f\xfd"): _PACKED,
+    (b"%pdf", b"\x89png", b"\x89hdf"): "a document, a picture or HDF5; save the table as CSV.",
+    # Text that is not a table, below blank lines.
+    (b"<!doctype", b"<html", b"<table", b"<?xml"): _PAGE,
+    (b"##title",): "a spectrum in JCAMP-DX, which is read as a whole; leave out --streamed.",
+    (b'{"', b"[{"): _DATA,
 }
 _BLANKS_ABOVE = 1000
+# Rows of a Parquet file that are taken at a time, and bytes that are read ahead in every column.
+_BATCH, _BUFFER = 4096, 1 << 14
 # Bytes at the end of a text that show whether its last lines hold separators.
 _END = 4096
 
@@ -388,14 +380,13 @@ def read_table(
     if not path.is_dir():
         return _read_file(os.fspath(file), how)
     files = files_in(path)
-    with all_files_belong(path):
-        if holds_spectra(files[0]):
-            parts = []
-            for one in files:
-                with reading(str(one)):
-                    parts.append((str(one), _spectra(one.read_bytes(), str(one), how)))
-            return _from_spectra(parts, os.fspath(file), how)
-        table = stacked([_read_file(str(one), how) for one in files], os.fspath(file))
+    if holds_spectra(files[0]):
+        parts = []
+        for one in files:
+            with reading(str(one)):
+                parts.append((str(one), _spectra(one.read_bytes(), str(one), how)))
+        return _from_spectra(parts, os.fspath(file), how)
+    table = stacked([_read_file(str(one), how) for one in files], os.fspath(file))
     described = f"{len(files)} file(s), the first one: {table.described}"
     return replace(table, described=described)
 
@@ -421,7 +412,7 @@ def reading(source: str) -> Iterator[None]:
         yield
     except InvalidInputError as error:
         raise InvalidInputError(f"{shortened_path(source)}: {error}") from error
-    except (OSError, ValueError) as error:  # of the system, or of a parser
+    except (OSError, ValueError, NotImplementedError) as error:  # of the system, or of a parser
         raise InvalidInputError(f"{shortened_path(source)}: {unreadable(error)}") from error
 
 
@@ -439,31 +430,16 @@ class _How:
     @property
     def numbers(self) -> frozenset[float]:
         """The numbers among what stands for a missing value."""
-        return numbers_among(self.na)
-
-
-def numbers_among(codes: Sequence[str]) -> frozenset[float]:
-    """Return those codes for missing values that are numbers.
-
-    Examples
-    --------
-    >>> numbers_among(["-999", "n.d."])
-    frozenset({-999.0})
-    """
-    found = set()
-    for code in codes:
-        with suppress(ValueError):
-            found.add(float(code.replace(",", ".")))
-    return frozenset(found)
+        found = (as_number(code.strip().replace(",", "."), ".") for code in self.na)
+        return frozenset(number for number in found if not np.isnan(number))
 
 
 def require_table(content: bytes) -> None:
     """Refuse files that are known not to be tables, by how they begin."""
-    text = content[:_BLANKS_ABOVE].removeprefix(codecs.BOM_UTF8).lstrip().lower()
-    for start, known in ((content, REFUSED), (text, REFUSED_TEXT)):
-        for mark, what in known.items():
-            if start.startswith(mark):
-                raise InvalidInputError(f"the file is {what}")
+    start = content[:_BLANKS_ABOVE].removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    for marks, what in _REFUSED.items():
+        if start.startswith(marks):
+            raise InvalidInputError(f"the file is {what}")
 
 
 def _spectra(content: bytes, source: str, how: _How) -> Spectra:
@@ -509,7 +485,7 @@ def _parsed(content: bytes, source: str, how: _How) -> Table:
                 "a Parquet file has names of its own; leave out --header-row, --skip-rows and "
                 "--transpose."
             )
-        return replace(_from_parquet(content, source), na=how.numbers)
+        return replace(Parquet(path=Path(source)).table(), na=how.numbers)
     if how.transpose:
         cells, decimal, described = read_cells(content, skip_rows=how.skip_rows)
         rows = [[cell if tidy(cell) else None for cell in row] for row in cells]
@@ -529,11 +505,8 @@ def _from_text(content: bytes, source: str, how: _How) -> Table:
     notes: tuple[str, ...] = ()
     blank: Sequence[int] = ()
     if len(frame) and frame.iloc[:, -1].isna().any():
-        ragged = first_ragged_line(content, layout)
-        if ragged:
-            raise InvalidInputError(
-                f"{ragged}; every row must have all columns. If it is a remark, delete it."
-            )
+        if ragged := ragged_line(content, layout):
+            raise InvalidInputError(ragged)
         known = np.flatnonzero(frame.notna().any(axis=1))
         last = int(known[-1]) + 1 if len(known) else 0
         blank = (np.setdiff1d(np.arange(last), known) + 1).tolist()
@@ -589,38 +562,93 @@ def text_table(
     )
 
 
-def _from_parquet(content: bytes, source: str) -> Table:
-    pandas = require_pandas()
-    try:
-        frame = pandas.read_parquet(io.BytesIO(content))
-    except ImportError as error:
-        raise MissingExtraError("pyarrow", "files", "Reading Parquet files") from error
-    except Exception as error:  # whatever a damaged file makes the parser raise
-        raise unreadable(error) from error
-    names, _ = column_names([_spelled(name) for name in frame.columns])
-    is_plain = isinstance(frame.index, pandas.RangeIndex)
-    notes = () if is_plain else index_notes(frame.index.names)
-    frame = frame.reset_index(drop=True).set_axis(list(names), axis=1)
-    return replace(parquet_table(frame, source), notes=notes)
+@dataclass(frozen=True, kw_only=True)
+class Parquet:
+    """A Parquet file, of which only the description has been read."""
+
+    path: Path
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That the index of a data frame is left out."""
+        if not self._index:
+            return ()
+        named = [name for name in self._index if not name.startswith("__")]
+        which = f" ({listed(named, 3, shortened)})" if named else ""
+        return (f"Left out, the index of the data frame{which}: write it as a column to use it.",)
+
+    @cached_property
+    def metadata(self) -> Any:
+        """What the end of the file says about it."""
+        return _arrow("pyarrow.parquet").read_metadata(self.path)
+
+    @cached_property
+    def _index(self) -> list[str]:
+        """Columns that are the index of a data frame; numbers of rows are not stored as one."""
+        known = self.metadata.schema.to_arrow_schema().pandas_metadata or {}
+        return [name for name in known.get("index_columns", ()) if isinstance(name, str)]
+
+    @cached_property
+    def fields(self) -> dict[str, Any]:
+        """Columns by their names without surrounding blanks; not the index of a data frame."""
+        schema = self.metadata.schema.to_arrow_schema()
+        columns = [field for field in schema if field.name not in self._index]
+        names, _ = column_names([field.name for field in columns])
+        return dict(zip(names, columns, strict=True))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.fields)
+
+    @cached_property
+    def unfit(self) -> set[str]:
+        """Columns that do not hold numbers; one of nothing is one of missing values."""
+        types = _arrow("pyarrow").types
+        kinds = ("floating", "integer", "boolean", "decimal", "null")
+        tests = [getattr(types, f"is_{kind}") for kind in kinds]
+        return {
+            name for name, one in self.fields.items() if not any(test(one.type) for test in tests)
+        }
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.metadata.num_rows)
+
+    likely_rows = n_rows
+
+    def pieces(self, names: Sequence[str]) -> Iterator[Table]:
+        """Yield these columns, some rows at a time."""
+        columns = [self.fields[name].name for name in names]
+        # Without a buffer the reader holds whole row groups, which may be the whole file.
+        with _arrow("pyarrow.parquet").ParquetFile(
+            self.path, metadata=self.metadata, pre_buffer=False, buffer_size=_BUFFER
+        ) as file:
+            for batch in file.iter_batches(_BATCH, columns=columns):
+                yield self._named(batch.select(columns), names)
+
+    def table(self, names: Sequence[str] = ()) -> Table:
+        """Read all rows into memory, with these columns or all of them."""
+        names = names or self.names
+        columns = [self.fields[name].name for name in names]
+        found = _arrow("pyarrow.parquet").read_table(self.path, columns=columns)
+        return self._named(found.select(columns), names)
+
+    def _named(self, rows: Any, names: Sequence[str]) -> Table:
+        frame = rows.to_pandas(ignore_metadata=True).set_axis(list(names), axis=1)
+        return Table(
+            source=str(self.path),
+            frame=frame,
+            names=tuple(names),
+            described="Parquet",
+            declared_text=frozenset(name for name in names if _is_text(frame[name])),
+            notes=self.notes,
+        )
 
 
-def index_notes(names: Sequence[Any]) -> tuple[str, ...]:
-    """Say that the index of a data frame in a Parquet file is not read."""
-    shown = listed([name for name in names if name is not None], 3, shortened)
-    which = f" ({shown})" if shown else ""
-    return (f"Left out, the index of the data frame{which}: write it as a column to use it.",)
-
-
-def parquet_table(frame: Any, source: str) -> Table:
-    """Return a data frame from Parquet as a table."""
-    names = tuple(frame.columns)
-    return Table(
-        source=source,
-        frame=frame,
-        names=names,
-        described="Parquet",
-        declared_text=frozenset(name for name in names if _is_text(frame[name])),
-    )
+def _arrow(name: str) -> Any:
+    return extra_module(name, "pyarrow", "files", "Reading Parquet files")
 
 
 def _is_text(column: Any) -> bool:
@@ -968,20 +996,6 @@ def files_in(path: Path) -> list[Path]:
     return files
 
 
-@contextmanager
-def all_files_belong(path: Path) -> Iterator[None]:
-    """Add to errors about a file of a folder what to do with files that are not part of it."""
-    try:
-        yield
-    except InvalidInputError as error:
-        if not path.is_dir():
-            raise
-        raise InvalidInputError(
-            f"{error} All files of a folder are read; move what does not belong to the table "
-            "elsewhere, or let its name begin with '_'."
-        ) from error
-
-
 def require_same_columns(files: Sequence[tuple[str, Sequence[str]]]) -> None:
     """Refuse files with different columns; each is given by its name and those of its columns."""
     (first, names), *others = files
@@ -992,7 +1006,8 @@ def require_same_columns(files: Sequence[tuple[str, Sequence[str]]]) -> None:
             if different:
                 raise InvalidInputError(
                     f"{shortened_path(other)} {what} column {shortened(different[0])}, unlike "
-                    f"{shortened_path(first)}; all files must have the same columns."
+                    f"{shortened_path(first)}; all files must have the same columns. Of a folder "
+                    "all files are read, but for names that begin with '_' or '.'."
                 )
 
 

@@ -8,7 +8,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import zip_longest
@@ -26,14 +26,11 @@ Cells = Sequence[Sequence[str]]
 # How a text file is encoded
 # --------------------------
 
-_BLOCK = 1 << 20
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 # A text file has hardly any control characters besides tab and line ends.
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r"))
 _MOST_CONTROL = 0.02
@@ -47,41 +44,25 @@ def find_encoding(content: bytes) -> str:
     Tables are numbers with a few words, too few for detectors that judge by letters: these take
     Latin-1 with one umlaut for an encoding of Japanese or Urdu.
     """
-    marked = next((encoding for mark, encoding in _MARKS if content.startswith(mark)), "")
-    if marked or b"\0" in content:
-        encoding = marked or _without_mark(content)
-        if not _decodes(content, encoding):
-            raise InvalidInputError(
-                f"the file starts like {encoding} text but is not; it is damaged or binary."
-            )
-        return encoding
-    head = content[:_BLOCK]
-    if len(head) - len(head.translate(None, _CONTROL)) > _MOST_CONTROL * len(head):
+    marked = next((encoding for mark, encoding in _MARKS.items() if content.startswith(mark)), "")
+    head = content[:_HEAD]
+    if marked != "utf-16" and b"\0" in content:
+        raise InvalidInputError(
+            f"the file contains NUL bytes (the first one at byte {content.index(0)}); it is "
+            "binary or damaged. Save the table as CSV in UTF-8."
+        )
+    if not marked and len(head) - len(head.translate(None, _CONTROL)) > _MOST_CONTROL * len(head):
         raise InvalidInputError("the file is binary, not a text table.")
-    if _decodes(content, "utf-8"):
-        return "utf-8"
-    return "cp1252" if _WINDOWS.search(content) and _decodes(content, "cp1252") else "latin-1"
-
-
-def _without_mark(content: bytes) -> str:
-    """Tell UTF-16 without its mark (every second byte is NUL) from a binary file."""
-    head = content[:4096]
-    for encoding, zero in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
-        if zero.count(0) > 0.9 * len(zero) and head.count(0) == zero.count(0):
-            return encoding
+    likely = ("utf-8", "cp1252", "latin-1") if _WINDOWS.search(content) else ("utf-8", "latin-1")
+    for encoding in (marked,) if marked else likely:
+        try:
+            content.decode(encoding)
+        except UnicodeError:
+            continue
+        return encoding
     raise InvalidInputError(
-        f"the file contains NUL bytes (the first one at byte {content.index(0)}); it is binary or "
-        "damaged. Save the table as CSV in UTF-8."
+        f"the file starts like {marked} text but is not; it is damaged or binary."
     )
-
-
-def _decodes(content: bytes, encoding: str) -> bool:
-    """Whether all bytes are valid."""
-    try:
-        content.decode(encoding)
-    except UnicodeError:
-        return False
-    return True
 
 
 # How a text table is written: separator, decimal mark, titles, header and units
@@ -203,13 +184,18 @@ def _first_lines(
     content: bytes, encoding: str, above: int, fewest: int = 2, *, given: bool
 ) -> tuple[int, "_Reading"]:
     """Return the number of lines that do not count, and the best reading of those below."""
-    text = _sample(content, encoding, above)
-    if not text.strip("\ufeff\0 \t\r\n"):
+    lines, size = list[str](), 0
+    with _opened(content, encoding) as stream:
+        for line in stream:
+            lines.append(line)
+            size += len(line)
+            wide = len(lines) >= above + _FEWEST_LINES and size > _SAMPLE_BYTES
+            if wide or len(lines) == above + _SAMPLE_LINES:
+                break
+    if not any(map(str.strip, lines)):
         raise InvalidInputError("the file is empty.")
-    told = _SEPARATOR_LINE.match(text) if above == 0 else None
+    told = _SEPARATOR_LINE.match(lines[0]) if above == 0 else None
     start = 1 if told else above
-    # Lines as the parser counts them: a form feed, say, does not end one.
-    lines = io.StringIO(text, newline=None).readlines()
     if start >= len(lines):
         raise InvalidInputError(f"the file has {len(lines)} lines; there is none below them.")
     body = "".join(lines[start:])
@@ -371,8 +357,6 @@ def column_names(
 # Reading the rows: as a whole, or some at a time
 # -----------------------------------------------
 
-_TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
-
 
 def read_frames(
     source: bytes | Path,
@@ -424,36 +408,23 @@ def read_frames(
             yield from [found] if rows_at_once is None else found
         except pandas.errors.EmptyDataError:
             yield pandas.DataFrame({name: [] for name in layout.names})
-        except pandas.errors.ParserWarning as error:
-            raise InvalidInputError(
-                f"rows have more fields than the header, which has {len(layout.names)}. If the "
-                "names are in another line, say so with --header-row."
-            ) from error
         except PlsdofError:
             raise
         except Exception as error:  # whatever a damaged file makes the parser raise
-            raise _unreadable_line(error, layout) from error
+            with suppress(csv.Error):
+                if ragged := ragged_line(source, layout):
+                    raise InvalidInputError(ragged) from error
+            raise unreadable(error) from error
 
 
 @contextmanager
-def _opened(source: bytes | Path, encoding: str, lines_above: int) -> Iterator[IO[str]]:
+def _opened(source: bytes | Path, encoding: str, lines_above: int = 0) -> Iterator[IO[str]]:
     """Open text below some lines, with plain line ends: mixed ones make older pandas slow."""
     binary = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
     with io.TextIOWrapper(binary, encoding=encoding, newline=None) as stream:
         for _ in range(lines_above):
             stream.readline()
         yield stream
-
-
-def _unreadable_line(error: Exception, layout: Layout) -> InvalidInputError:
-    found = _TOO_LONG.search(str(error))
-    if found is None:
-        return unreadable(error)
-    line = int(found[2]) + layout.lines_above
-    return InvalidInputError(
-        f"line {line} has {found[3]} field(s) instead of {found[1]}; every row must have as many "
-        "fields as there are names."
-    )
 
 
 def unreadable(error: Exception) -> InvalidInputError:
@@ -482,17 +453,18 @@ def extra_module(name: str, package: str, extra: str, purpose: str) -> Any:
         raise MissingExtraError(package, extra, purpose) from error
 
 
-def first_ragged_line(source: bytes | Path, layout: Layout) -> str | None:
-    """Describe the first row that has fewer fields than the header; None if there is none."""
-    if layout.separator == WHITE_SPACE:
-        return None
+def ragged_line(source: bytes | Path, layout: Layout) -> str:
+    """Describe the first row that has another number of fields than the header; "" without one."""
     with _opened(source, layout.encoding, layout.lines_above) as stream:
         rows = _fields(stream, layout.separator)
         for row in rows:
-            if any(cell.strip() for cell in row) and len(row) < len(layout.names):
-                line = layout.lines_above + rows.line_num
-                return f"line {line} has {len(row)} field(s) instead of {len(layout.names)}"
-    return None
+            if any(cell.strip() for cell in row) and len(row) != len(layout.names):
+                return (
+                    f"line {layout.lines_above + rows.line_num} has {len(row)} field(s) instead of "
+                    f"{len(layout.names)}; every row must have all columns. If it is a remark, "
+                    "delete it; if the names are in another line, say so with --header-row."
+                )
+    return ""
 
 
 def cut_note(end: bytes) -> tuple[str, ...]:
@@ -827,18 +799,3 @@ def _numeric_share(body: Cells, mark: str) -> float:
     cells = [cell for cell in cells if cell.lower() not in _NO_VALUE]
     numeric = sum(looks_numeric(cell, mark) for cell in cells)
     return numeric / max(1, len(cells))
-
-
-def _sample(content: bytes, encoding: str, above: int = 0) -> str:
-    line_end = b"\n" if b"\n" in content[:_HEAD] or b"\r" not in content[:_HEAD] else b"\r"
-    end = -1
-    for line in range(above + _SAMPLE_LINES):
-        if line >= above + _FEWEST_LINES and end > _SAMPLE_BYTES:
-            break
-        following = content.find(line_end, end + 1)
-        if following < 0:
-            end = len(content)
-            break
-        end = following
-    # In UTF-16 and UTF-32 the line end may be cut; what is incomplete is ignored.
-    return content[: end + 1].decode(encoding, errors="ignore")
