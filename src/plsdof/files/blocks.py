@@ -27,8 +27,8 @@ from plsdof.files.tables import (
     require_same_columns,
     require_table,
     stacked,
-    table_of,
     text_table,
+    without_unnamed,
 )
 from plsdof.files.text import (
     Layout,
@@ -72,7 +72,8 @@ class Text:
         """The first rows, and columns without a name that are empty in them."""
         with closing(read_frames(self.path, self.layout, rows_at_once=_FIRST_ROWS)) as frames:
             frame = next(frames)
-        table, empty = table_of(frame, self.layout, str(self.path)), frame.isna().all()
+        table, empty = text_table(frame, self.layout, str(self.path)), frame.isna().all()
+        table = without_unnamed(table, self.layout.unnamed, row_names=self.layout.extra)
         return table, tuple(name for name in table.left_out if empty[name])
 
     @cached_property
@@ -315,8 +316,7 @@ class FileBlocks:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was recognised in the files: titles, units, unclear commas, a missing line end."""
-        first, *others = [(one.path.name, one.notes) for one in self._sources]
-        return notes_of_files(first[1], others)
+        return notes_of_files([(one.path.name, one.notes) for one in self._sources])
 
     def complete_rows(self) -> npt.NDArray[np.bool_]:
         """Return which rows have all values, by one pass. Shape (n_rows,).

@@ -490,7 +490,7 @@ def _parsed(content: bytes, source: str, how: _How) -> Table:
         cells, decimal, described = read_cells(content, skip_rows=how.skip_rows)
         rows = [[cell if tidy(cell) else None for cell in row] for row in cells]
         turned = _turned(list(enumerate(rows, start=1)))
-        return replace(_from_rows(turned, source, described, how, "Column"), decimal=decimal)
+        return replace(_from_rows(turned, source, described, how), decimal=decimal)
     return _from_text(content, source, how)
 
 
@@ -517,34 +517,17 @@ def _from_text(content: bytes, source: str, how: _How) -> Table:
         end = content[-_END:].decode(layout.encoding, errors="ignore").rstrip()
         if below and end.endswith(layout.separator):
             notes += (f"Ignored, below the table: {plural(below, 'row')} without any value.",)
-    table = table_of(frame, layout, source, how.numbers)
-    notes += cut_note(content[-_END:])
-    return replace(table, notes=(*table.notes, *notes), blank=tuple(blank))
+    if layout.extra and layout.extra != layout.names[0]:
+        require_empty(frame[layout.extra])
+    notes = (*layout.notes, *notes, *cut_note(content[-_END:]))
+    table = replace(text_table(frame, layout, source, how.numbers), notes=notes, blank=tuple(blank))
+    return without_unnamed(table, layout.unnamed, row_names=layout.extra)
 
 
 def _blank_notes(rows: Sequence[int]) -> tuple[str, ...]:
     if not rows:
         return ()
     return (f"Left out, but counted: blank row{'s' * (len(rows) > 1)} {listed(rows)}.",)
-
-
-def table_of(frame: Any, layout: Layout, source: str, na: frozenset[float] = frozenset()) -> Table:
-    """Return rows of a text file as a table, without columns that are not columns."""
-    if layout.extra and layout.extra != layout.names[0]:
-        require_empty(frame[layout.extra], 1)
-    table = text_table(frame, layout, source, na)
-    return without_unnamed(table, layout.unnamed, row_names=layout.extra)
-
-
-def require_empty(column: Any, first_row: int) -> None:
-    """Refuse a value in a column without a name that is empty in the first rows."""
-    filled = np.flatnonzero(column.notna().to_numpy())
-    if len(filled):
-        value = _spelled(column.iloc[filled[0]])
-        raise InvalidInputError(
-            f"{shortened(value)} in row {first_row + filled[0]} of column {shortened(column.name)} "
-            "is the first value of a column without a name; give it one."
-        )
 
 
 def text_table(
@@ -560,6 +543,15 @@ def text_table(
         notes=layout.notes,
         na=na,
     )
+
+
+def require_empty(column: Any, first_row: int = 1) -> None:
+    """Refuse a value in a column without a name that is empty in the first rows."""
+    for place in np.flatnonzero(column.notna().to_numpy())[:1]:
+        raise InvalidInputError(
+            f"{shortened(_spelled(column.iloc[place]))} in row {first_row + place} of column "
+            f"{shortened(column.name)} is the first value of a column without a name; give it one."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -672,6 +664,8 @@ _LITERAL = re.compile(r'"[^"]*"|\\.')
 _ROW_OR_COLUMN = re.compile(rb"<(?:\w+:)?(?P<what>row|col)\b(?P<rest>[^>]*)>")
 _ATTRIBUTE = re.compile(rb'(\w+)="([^"]*)"')
 _COLUMN = re.compile(rb'\br="([A-Z]{1,3})\d')
+# How cells begin; an empty row counts as one, too.
+_CELLS = (b"<c", b":c", b"<row/", b"<row r")
 # Cells of a sheet: 20,000 spectra of 500 points, and a gigabyte of memory. A small file may hold
 # very many, and so it may hold many bytes.
 MOST_CELLS = 10_000_000
@@ -700,27 +694,23 @@ def _from_excel(content: bytes, source: str, how: _How) -> Table:
     except Exception as error:  # whatever a damaged file makes the parser raise
         raise unreadable(error) from error
     others = tuple(one for one in sheets if one != chosen)
-    if not rows:
-        advice = (
-            f" Choose another one with --sheet: {listed(others, 6, shortened)}." if others else ""
-        )
-        raise InvalidInputError(f"the sheet {shortened(chosen)} is empty.{advice}")
     rows = [(number, cells) for number, cells in rows if number >= first]
     if not rows:
-        raise InvalidInputError(f"the sheet {shortened(chosen)} has nothing from row {first} on.")
-    rows, notes = _main_block(rows)
-    word = "Row"
-    if how.transpose:
-        rows, word = _turned(rows), "Column"
-    table = _from_rows(rows, source, f"Excel, sheet {shortened(chosen)}", how, word)
-    notes = (*notes, *_hidden_notes(hidden, rows, table, how))
-    if others and how.sheet is None:
-        notes = (
-            *notes,
-            f"Sheet {shortened(chosen)} was read; there are also {listed(others, 6, shortened)}.",
+        there = (
+            f" Choose another one with --sheet: {listed(others, 6, shortened)}." if others else ""
         )
+        raise InvalidInputError(
+            f"the sheet {shortened(chosen)} is empty from row {first} on.{there}"
+        )
+    rows, notes = _main_block(rows)
+    rows = _turned(rows) if how.transpose else rows
+    table = _from_rows(rows, source, f"Excel, sheet {shortened(chosen)}", how)
+    notes = (*table.notes, *notes, *_hidden_notes(hidden, rows, table, how))
+    if others and how.sheet is None:
+        there = listed(others, 6, shortened)
+        notes = (*notes, f"Sheet {shortened(chosen)} was read; there are also {there}.")
     described = table.described + ", texts with decimal comma" * (table.decimal == ",")
-    return replace(table, described=described, sheets=others, notes=(*table.notes, *notes))
+    return replace(table, described=described, sheets=others, notes=notes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -771,25 +761,24 @@ def _values_of(content: bytes, sheet: Any, hidden: _Hidden) -> Iterable[Sequence
 
 def _hidden_notes(hidden: _Hidden, rows: list[Row], table: Table, how: _How) -> tuple[str, ...]:
     """Say which rows and columns are read although the sheet hides them."""
-    across, along = hidden.columns, hidden.rows
+    along, across = hidden.rows, hidden.columns
     if how.transpose:
         across, along = along, across
     first = rows[-1][0] - int(table.row_numbers[-1])
-    numbers = [row for row in table.row_numbers.tolist() if row + first in along]
-    notes: tuple[str, ...] = ()
-    if numbers:
-        option = ",".join(map(str, numbers[:8]))
-        notes += (
-            f"Hidden in the sheet, but read: {plural(len(numbers), 'row')}. To leave rows out, add "
-            f"--exclude-rows {option}{',...' * (len(numbers) > 8)}.",
-        )
+    numbers = [str(row) for row in table.row_numbers.tolist() if row + first in along]
     width = max(len(cells) for _, cells in rows)
-    columns = sorted(number for number in across if number <= width)
-    if columns:
-        word = "row" if how.transpose else "column"
-        shown = [str(one) if how.transpose else _letters(one - 1) for one in columns]
-        notes += (f"Hidden in the sheet, but read: {word} {listed(shown)}.",)
-    return notes
+    columns = [
+        f"row {one}" if how.transpose else f"column {_letters(one - 1)}"
+        for one in sorted(across)
+        if one <= width
+    ]
+    said = "Hidden in the sheet, but read:"
+    notes = [f"{said} {listed(columns)}."] if columns else []
+    if numbers:
+        option = ",".join(numbers[:8]) + ",..." * (len(numbers) > 8)
+        rows_said = f"{said} {plural(len(numbers), 'row')}. To leave rows out, add "
+        notes.insert(0, f"{rows_said}--exclude-rows {option}.")
+    return tuple(notes)
 
 
 def _rows_of(sheet: Any, rows_of_values: Iterable[Sequence[Any]], formatted: int) -> list[Row]:
@@ -853,20 +842,9 @@ def _main_block(rows: list[Row]) -> tuple[list[Row], tuple[str, ...]]:
 
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:
-    """Split rising numbers where one is left out.
-
-    Examples
-    --------
-    >>> _runs([0, 1, 4])
-    [[0, 1], [4]]
-    """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return runs
+    """Split rising numbers where one is left out."""
+    gaps = np.flatnonzero(np.diff(numbers) > 1) + 1
+    return [part.tolist() for part in np.split(np.array(numbers), gaps)]
 
 
 def _letters(column: int) -> str:
@@ -877,24 +855,19 @@ def _letters(column: int) -> str:
 
 def _turned(rows: list[Row]) -> list[Row]:
     """Make rows of columns."""
-    width = max(len(cells) for _, cells in rows)
-    columns = ([v[i] if i < len(v) else None for _, v in rows] for i in range(width))
-    return [
-        (number, cells)
-        for number, cells in enumerate(columns, start=1)
-        if any(value is not None for value in cells)
-    ]
+    columns = enumerate(map(list, zip_longest(*(cells for _, cells in rows))), start=1)
+    return [(number, cells) for number, cells in columns if any(one is not None for one in cells)]
 
 
 def _require_workbook(content: bytes) -> None:
+    """Refuse archives that hold no workbook, and workbooks that unpack to very much."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             sizes = {one.filename: one.file_size for one in archive.infolist()}
-            cells = 0
-            if sum(sizes.values()) <= _MOST_UNPACKED:
-                # A cell takes four bytes at least, so that most files need not be counted.
-                sheets = [name for name in sizes if sizes[name] > 4 * MOST_CELLS]
-                cells = max((_cells(archive.read(name)) for name in sheets), default=0)
+            # A cell takes four bytes at least, so that most files need not be counted.
+            large = [name for name in sizes if sizes[name] > 4 * MOST_CELLS]
+            texts = map(archive.read, large if sum(sizes.values()) <= _MOST_UNPACKED else [])
+            cells = max((sum(map(text.count, _CELLS)) for text in texts), default=0)
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise InvalidInputError("the file is a damaged Excel file or zip archive.") from error
     if "xl/workbook.xml" not in sizes:
@@ -902,27 +875,17 @@ def _require_workbook(content: bytes) -> None:
             "the file is a zip archive without an Excel workbook; unpack it, or save the table as "
             ".xlsx or CSV."
         )
-    if sum(sizes.values()) > _MOST_UNPACKED:
+    if cells > MOST_CELLS or sum(sizes.values()) > _MOST_UNPACKED:
+        shown = f"has a sheet of {cells:,} cells and " * (cells > 0)
         raise InvalidInputError(
-            f"the Excel file unpacks to {sum(sizes.values()) / 1e9:.1f} GB, which is too much; "
-            "save the table as CSV or Parquet."
-        )
-    if cells > MOST_CELLS:
-        raise InvalidInputError(
-            f"a sheet of the Excel file has {cells:,} cells, more than {MOST_CELLS:,}; save the "
-            "table as CSV or Parquet."
+            f"the Excel file {shown}unpacks to {sum(sizes.values()) / 1e9:.1f} GB, which is too "
+            "much; save the table as CSV or Parquet."
         )
 
 
-def _cells(sheet: bytes) -> int:
-    """Return the number of cells of a sheet; an empty row counts as one, too."""
-    marks = (b"<c ", b"<c>", b"<c/", b":c ", b":c>", b":c/", b"<row/", b"<row r")
-    return sum(sheet.count(mark) for mark in marks)
-
-
-def _from_rows(rows: list[Row], source: str, described: str, how: _How, word: str) -> Table:
+def _from_rows(rows: list[Row], source: str, described: str, how: _How) -> Table:
     """Make a table of rows of cells: titles, names, units, values."""
-    pandas = require_pandas()
+    pandas, word = require_pandas(), "Column" if how.transpose else "Row"
     top = [["" if v is None else _spelled(v) for v in cells] for _, cells in rows[:_SAMPLE_ROWS]]
     given = how.header_row is not None and not how.transpose
     place = find_header(top, given=given)
@@ -1011,44 +974,35 @@ def require_same_columns(files: Sequence[tuple[str, Sequence[str]]]) -> None:
                 )
 
 
-def notes_of_files(
-    first: Sequence[str], others: Sequence[tuple[str, Sequence[str]]]
-) -> tuple[str, ...]:
+def notes_of_files(notes: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
     """Return what was recognised in the first of some files, and in others, with their names."""
-    found = [f"{name}: {note}" for name, notes in others for note in notes if note not in first]
-    more = len(found) - _NOTES_OF_OTHERS
-    return (
-        *first,
-        *found[:_NOTES_OF_OTHERS],
-        *([f"{more} more notes on other files."] * (more > 0)),
-    )
+    (_, first), *others = notes
+    found = [f"{name}: {note}" for name, those in others for note in those if note not in first]
+    if len(found) > _NOTES_OF_OTHERS:
+        more = f"{len(found) - _NOTES_OF_OTHERS} more notes on other files."
+        found = [*found[:_NOTES_OF_OTHERS], more]
+    return (*first, *found)
 
 
 def stacked(tables: Sequence[Table], source: str) -> Table:
-    """Put the rows of tables below each other; they must have the same columns."""
+    """Put the rows of tables below each other; they must have the same columns.
+
+    Rows are counted through all of them, as they are when they are read piece by piece.
+    """
     require_same_columns([(one.source, one.names) for one in tables])
     first = tables[0]
     frames = [table.frame[list(first.names)] for table in tables]
-    frame = require_pandas().concat(frames, ignore_index=True) if len(tables) > 1 else frames[0]
-    texts = tuple(one for table in tables for one in table.row_names)
-    # Rows are counted through all of them, as they are when they are read piece by piece.
-    kept = [
-        (
-            Path(table.source).name,
-            [one for one in table.notes if one not in _blank_notes(table.blank)],
-        )
+    notes = [
+        (Path(table.source).name, [n for n in table.notes if n not in _blank_notes(table.blank)])
         for table in tables
     ]
-    notes = notes_of_files(kept[0][1], kept[1:])
-    # A decimal comma in one of them is one in all.
-    marks = {table.decimal for table in tables}
-    decimal = "," if "," in marks else "."
     return replace(
         first,
         source=source,
-        frame=frame,
-        row_names=texts,
+        frame=require_pandas().concat(frames, ignore_index=True) if len(tables) > 1 else frames[0],
+        row_names=tuple(one for table in tables for one in table.row_names),
         blank=(),
-        notes=notes,
-        decimal=decimal,
+        notes=notes_of_files(notes),
+        # A decimal comma in one of them is one in all.
+        decimal="," if any(table.decimal == "," for table in tables) else ".",
     )
