@@ -1,10 +1,11 @@
-"""Random mutations of the code: does some test of the same package notice?
+"""Random mutations of the code: does some test notice?
 
     python benchmarks/mutations.py [COUNT] [--seed N] [--rooms _core selection inference files]
 
-Each mutation changes one comparison, sign, constant or condition in a copy of the repository, and
-runs the tests of its package until the first failure. Survivors are printed with their line; read
-them, since some change nothing that anybody could see (an equivalent mutation).
+Each mutation changes one comparison, sign, constant or condition in a copy of the repository. The
+tests of these packages run once with coverage, so that a mutation is tried by the tests that reach
+its line, until the first failure. Survivors are printed with their line; read them, since some
+change nothing that anybody could see (an equivalent mutation).
 """
 
 import argparse
@@ -15,7 +16,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from pathlib import Path
+
+sys.path.pop(0)  # where coverage.py is another one
+from coverage import CoverageData
 
 ROOT = Path(__file__).parents[1]
 _SWAPPED = {
@@ -25,7 +30,9 @@ _SWAPPED = {
     ast.NotIn: ast.In,
 }  # fmt: skip
 # Longest that one run of tests may take; beyond, the mutation counts as noticed (an endless loop).
-_SECONDS = 600
+_SECONDS = 300
+# Tests that try one mutation: of a line that all of them reach, a random part is enough.
+_TESTS = 120
 
 
 def mutations(tree):
@@ -69,41 +76,75 @@ def main():
     parser.add_argument("--rooms", nargs="+", default=["_core", "selection", "inference", "files"])
     asked = parser.parse_args()
     rng = random.Random(asked.seed)
-    modules = [m for room in asked.rooms for m in (ROOT / "src/plsdof" / room).glob("*.py")]
-    places = [
-        (m, k) for m in sorted(modules) for k in range(len(mutations(ast.parse(m.read_text()))))
-    ]
-    survived = 0
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "copy"
         ignored = shutil.ignore_patterns(".git", ".venv", "*.pyc", "__pycache__")
         shutil.copytree(ROOT, copy, ignore=ignored)
+        reached = _reached(copy, [room.strip("_") for room in asked.rooms])
+        modules = [m for room in asked.rooms for m in (copy / "src/plsdof" / room).glob("*.py")]
+        places = [
+            (m, k) for m in sorted(modules) for k in range(len(mutations(ast.parse(m.read_text()))))
+        ]
+        survived = 0
         for number, (module, k) in enumerate(rng.sample(places, asked.count), 1):
             tree = ast.parse(source := module.read_text())
             line, mutate = mutations(tree)[k]
             mutate()
-            name = module.relative_to(ROOT)
-            (copy / name).write_text(ast.unparse(ast.fix_missing_locations(tree)))
-            noticed = _fails(copy, module.parent.name.strip("_"))
-            (copy / name).write_text(source)
+            module.write_text(ast.unparse(ast.fix_missing_locations(tree)))
+            lines = _statement(ast.parse(source), line)
+            tests = sorted(set().union(*(reached[str(module)][one] for one in lines)))
+            noticed = _fails(copy, rng.sample(tests, min(len(tests), _TESTS)))
+            module.write_text(source)
             survived += not noticed
             word = "killed  " if noticed else "SURVIVED"
-            print(word, f"{name}:{line}", source.splitlines()[line - 1].strip(), flush=True)
+            place = f"{module.relative_to(copy)}:{line}"
+            print(word, place, source.splitlines()[line - 1].strip(), len(tests), flush=True)
             print(f"  {survived} of {number} survived", file=sys.stderr, flush=True)
 
 
-def _fails(copy, room):
-    """Whether a test of the package fails on the mutated copy."""
+def _statement(tree, line):
+    """Return the lines of the innermost statement, or of its head, that a line is part of."""
+    heads = (
+        range(node.lineno, max(node.lineno, node.body[0].lineno - 1) + 1)
+        if hasattr(node, "body")
+        else range(node.lineno, node.end_lineno + 1)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt)
+    )
+    return min((head for head in heads if line in head), key=len, default=[line])
+
+
+def _reached(copy, rooms):
+    """Return the tests that reach each line of each module, by running them once."""
+    tests = [f"tests/{room}" for room in rooms]
+    _pytest(copy, ["-n", "2", "--cov=plsdof", "--cov-context=test", "--cov-report=", *tests], None)
+    data = CoverageData(str(copy / ".coverage"))
+    data.read()
+    found = defaultdict(lambda: defaultdict(set))
+    for file in data.measured_files():
+        for line, contexts in data.contexts_by_lineno(file).items():
+            # Lines run at import have no test of their own; "id|run" is the test itself.
+            found[file][line] = {one.partition("|")[0] for one in contexts if one}
+    return found
+
+
+def _fails(copy, tests):
+    """Whether one of the tests fails on the mutated copy; all of them if it breaks the import."""
+    if not tests:
+        return _pytest(copy, ["tests/test_package.py"], _SECONDS) != 0
+    return _pytest(copy, ["-x", *tests], _SECONDS) != 0
+
+
+def _pytest(copy, arguments, seconds):
     environment = os.environ | {"PYTHONPATH": str(copy / "src"), "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-    command += [f"tests/{room}", f"src/plsdof/{'_core' if room == 'core' else room}"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
     try:
         done = subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, timeout=_SECONDS, check=False
+            command, cwd=copy, env=environment, capture_output=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+        return 1
+    return done.returncode
 
 
 if __name__ == "__main__":
