@@ -339,6 +339,19 @@ def test_names_do_not_overlap(spectra):
         assert_names_are_apart(display.ax_)
 
 
+def test_names_hide_no_point(spectra):
+    path, names = pls_path(*spectra, 4), [f"sample {i}" for i in range(40)]
+    for display in (
+        DistanceDisplay.from_model(path[2], names=names, level=0.5),
+        ResidualDisplay.from_model(path[2], names=names),
+        CorrelationDisplay.from_path(pls_path(*wide_table(), 4)),
+    ):
+        display.figure_.draw_without_rendering()
+        places = display.ax_.transData.transform(drawn(display.points_).T)
+        boxes = [text.get_window_extent() for text in display.ax_.texts]
+        assert sum(box.count_contains(places) for box in boxes) == 0
+
+
 def test_limits_and_rows_beyond_them_are_in_the_legend(spectra):
     display = DistanceDisplay.from_model(pls_path(*spectra, 3)[2], level=0.8)
     told = {text.get_text() for text in display.ax_.get_legend().texts}

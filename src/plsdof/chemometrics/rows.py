@@ -371,6 +371,7 @@ def q_residuals(
         rows = standardized_rows(path, model.prepared(X_new))
         loadings = times_predictors(path, exact.filter.scores[:, :m])
         values = squared_rows(rows - rows @ _rotations(exact, m) @ loadings.T)
+        values[values <= (len(loadings) * _EPS) ** 2 * squared_rows(rows)] = 0.0
     else:
         values = squared_rows(exact.to_rows(B))
     if _is_cross_validated(path, limit, new) and B.any():

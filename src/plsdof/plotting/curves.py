@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from plsdof.estimators.classifier import PLSClassifier
 
-# Errors below this share of the largest one are rounding.
-_ROUNDING = 1e-10
+# Errors below this share of the largest one are those of fits through all points.
+_ROUNDING = 1e-5
 
 # Curves over the models of a path: Degrees of Freedom, criteria and errors of rows left out
 # ------------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ class ComparisonDisplay(Display):
 
     def _draw(self, look: dict[str, Any]) -> None:
         self.lines_ = {}
-        # A fit through all points leaves rounding, which has no place on a logarithmic axis.
+        # A fit through all points would take most of a logarithmic axis.
         least = _ROUNDING * np.nanmax(self.values, initial=0.0) if self.by in ROOTED else -np.inf
         for number, name in enumerate(dict.fromkeys(self.method.tolist())):
             color, dash, marker = LINES[number % len(LINES)]

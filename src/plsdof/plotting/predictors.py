@@ -465,13 +465,15 @@ class CorrelationDisplay(Display):
         circle = np.array([np.cos(angle), np.sin(angle)])
         ax.plot(*circle, color=GREY, label="all of the variance")
         ax.plot(*circle * np.sqrt(0.5), color=GREY, linestyle="--", label="half of it")
-        self.points_ = self._points(
-            self.values, **{"markerfacecolor": BLUE, "markersize": 4} | look
-        )
+        order, usual = self.features.order, {"markerfacecolor": BLUE, "markersize": 4}
+        named = np.argsort(-np.nan_to_num(squared_rows(self.values)), kind="stable")[:MOST_BARS]
+        if is_spectrum(self.features):
+            named = order[:: max(1, len(order) // 12)]
+            usual |= {"linestyle": "-", "linewidth": 0.6, "markersize": 2}
+        self.points_ = self._points(self.values[order], **usual | look)
         self._points(self.y[None], marker="D", color=VERMILLION, label=plain(self.response))
         for axis, number in zip((ax.xaxis, ax.yaxis), self.components, strict=True):
             axis.set_label_text(f"correlation with component {number}")
             axis.set_ticks([-1.0, -0.5, 0.0, 0.5, 1.0])
         ax.set_aspect("equal")
-        far = np.argsort(-np.nan_to_num(squared_rows(self.values)), kind="stable")[:MOST_BARS]
-        self._named = [self.features.names[i] for i in far], self.values[far]
+        self._named = [self.features.names[i] for i in named], self.values[named]

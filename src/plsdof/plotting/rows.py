@@ -317,6 +317,9 @@ class ScoresDisplay(Display):
         else:
             self.points_[""] = ax.scatter(*self.scores.T, **{"c": self.y, "s": 25} | look)
             self.color_bar_ = self._color_bar(self.points_[""], self.response)
+            self._dots = self.scores
+        if self.arrows:  # their names matter more than single rows
+            self._dots = self._dots[:0]
         ax.axhline(0.0, color=GREY, linewidth=0.5, zorder=0)
         ax.axvline(0.0, color=GREY, linewidth=0.5, zorder=0)
         if np.all(np.isfinite(self.half_axes)):
@@ -441,7 +444,8 @@ class DistanceDisplay(Display):
         points = np.column_stack([self.t2.values, self.q.values])
         self.points_ = self._points(points[~beyond], **look)
         marks = {"marker": "D", "color": VERMILLION, "markerfacecolor": VERMILLION}
-        self.beyond_ = self._points(points[beyond], **marks, label="beyond a limit")
+        marks |= {"label": "beyond a limit"} if beyond.any() else {}
+        self.beyond_ = self._points(points[beyond], **marks)
         for draw, one, name, dash in (
             (self.ax_.axvline, self.t2, "T²", "--"),
             (self.ax_.axhline, self.q, "Q", ":"),

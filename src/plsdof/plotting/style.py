@@ -246,27 +246,29 @@ def criterion_title(name: str, response: str = "response") -> str:
     return f"{label} ({unit}²)" if is_squared(name) else label
 
 
-def write_names(ax: "Axes", names: Sequence[str], points: Iterable[Any]) -> None:
+def write_names(ax: "Axes", names: Sequence[str], points: Iterable[Any], dots: Array) -> None:
     """Write names of at most 16 characters beside points, in order, where they find room.
 
-    A name goes to one of four corners of its point, inside of the frame and away from the names
-    before it; one that finds no room is left out.
+    A name goes to one of four corners of its point, inside of the frame and away from all dots and
+    from the names before it; one that finds no room is left out.
     """
     if names:
         ax.figure.draw_without_rendering()  # type: ignore[union-attr]
     taken: list[Any] = []
+    paper = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0}
+    places = ax.transData.transform(dots)
     for name, point in zip(names, points, strict=True):
         for x, y in ((4, 3), (-4, 3), (4, -3), (-4, -3)):
             sides: dict[str, Any] = {"ha": "left" if x > 0 else "right"}
-            sides |= {"va": "bottom" if y > 0 else "top", "fontsize": "small"}
+            sides |= {"va": "bottom" if y > 0 else "top", "fontsize": "small", "bbox": paper}
             text = ax.annotate(
                 plain(name, 16), tuple(point), xytext=(x, y), textcoords="offset points", **sides
             )
-            box = text.get_window_extent().padded(1)
-            inside = ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1
-            inside = inside and ax.bbox.y0 <= box.y0 and box.y1 <= ax.bbox.y1
-            if inside and not any(box.overlaps(other) for other in taken):
-                taken.append(box)
+            box = text.get_window_extent()
+            inside = np.all(box.min >= ax.bbox.min) and np.all(box.max <= ax.bbox.max)
+            free = not box.count_contains(places) and not box.count_overlaps(taken)
+            if inside and free:
+                taken.append(box.padded(1))
                 break
             text.remove()
 
@@ -322,11 +324,12 @@ class Display:
             raise InvalidInputError(f"ax must be matplotlib axes or None; got {type(ax).__name__}.")
         self.ax_, self.figure_ = ax, ax.figure
         self._named: tuple[Sequence[str], Iterable[Any]] = [], []
+        self._dots = np.empty((0, 2))
         self._draw(kwargs)
         if self.ax_.get_legend_handles_labels()[0]:
             show_legend(self.ax_)
         # Names find room once everything else has its place.
-        write_names(self.ax_, *self._named)
+        write_names(self.ax_, *self._named, self._dots)
         return self
 
     def _draw(self, look: dict[str, Any]) -> None:
@@ -337,6 +340,7 @@ class Display:
         """Draw points (n, 2): open circles, if nothing else is asked for."""
         usual = {"color": BLUE, "marker": "o", "markersize": 5, "markerfacecolor": "none"}
         (points,) = self.ax_.plot(*xy.T, **{"linestyle": "none"} | usual | look)
+        self._dots = np.vstack([self._dots, xy])
         return points
 
     def _color_bar(self, drawn: Any, title: str) -> Any:
