@@ -14,29 +14,9 @@ from plsdof._core.inputs import Array, as_count, as_weights
 from plsdof._core.rows import Block, Part
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError
+from plsdof.files import tables, text
 from plsdof.files.columns import choose_columns, find_column, shortened, shortened_path
-from plsdof.files.tables import (
-    PARQUET,
-    ZIP,
-    Parquet,
-    Table,
-    files_in,
-    notes_of_files,
-    reading,
-    require_empty,
-    require_same_columns,
-    require_table,
-    stacked,
-    text_table,
-    without_unnamed,
-)
-from plsdof.files.text import (
-    Layout,
-    cut_note,
-    ragged_line,
-    read_frames,
-    sniff,
-)
+from plsdof.files.tables import Parquet, Table
 from plsdof.large.blocks import MEMORY, ahead, block_length, reduce_in_order
 
 # Bytes of a text file that show how it is written; more only if its lines are longer.
@@ -58,7 +38,7 @@ class Text:
     """A file of separated values, read as `read_table` reads it, some rows at a time."""
 
     path: Path
-    layout: Layout
+    layout: text.Layout
     longest: int
     n_rows: None = None
 
@@ -70,10 +50,10 @@ class Text:
     @cached_property
     def _first(self) -> tuple[Table, tuple[str, ...]]:
         """The first rows, and columns without a name that are empty in them."""
-        with closing(read_frames(self.path, self.layout, rows_at_once=_FIRST_ROWS)) as frames:
+        with closing(text.read_frames(self.path, self.layout, rows_at_once=_FIRST_ROWS)) as frames:
             frame = next(frames)
-        table, empty = text_table(frame, self.layout, str(self.path)), frame.isna().all()
-        table = without_unnamed(table, self.layout.unnamed, row_names=self.layout.extra)
+        table, empty = tables.text_table(frame, self.layout, str(self.path)), frame.isna().all()
+        table = tables.without_unnamed(table, self.layout.unnamed, row_names=self.layout.extra)
         return table, tuple(name for name in table.left_out if empty[name])
 
     @cached_property
@@ -87,7 +67,7 @@ class Text:
         """What was recognised in the first lines, and at the end."""
         with self.path.open("rb") as file:
             file.seek(max(0, self.path.stat().st_size - _LAST))
-            return (*self.layout.notes, *cut_note(file.read()))
+            return (*self.layout.notes, *text.cut_note(file.read()))
 
     @property
     def likely_rows(self) -> int:
@@ -98,18 +78,20 @@ class Text:
         """Yield some rows at a time, with these columns among others."""
         at_once = max(1, _PARSED // max(1, self.longest))
         row = 1
-        for frame in read_frames(self.path, self.layout, rows_at_once=at_once):
+        for frame in text.read_frames(self.path, self.layout, rows_at_once=at_once):
             for name in self._first[1]:
-                require_empty(frame[name], row)
-            if frame.iloc[:, -1].isna().any() and (ragged := ragged_line(self.path, self.layout)):
+                tables.require_empty(frame[name], row)
+            if frame.iloc[:, -1].isna().any() and (
+                ragged := text.ragged_line(self.path, self.layout)
+            ):
                 raise InvalidInputError(ragged)
-            yield text_table(frame, self.layout, str(self.path))
+            yield tables.text_table(frame, self.layout, str(self.path))
             row += len(frame)
 
     def table(self, names: Sequence[str]) -> Table:
         """Read all rows of a few columns into memory."""
-        (frame,) = read_frames(self.path, self.layout, columns=names)
-        return text_table(frame[list(names)], self.layout, str(self.path))
+        (frame,) = text.read_frames(self.path, self.layout, columns=names)
+        return tables.text_table(frame[list(names)], self.layout, str(self.path))
 
 
 def _mark(path: Path) -> tuple[int, int]:
@@ -120,8 +102,8 @@ def _mark(path: Path) -> tuple[int, int]:
 
 def _open_sources(path: Path) -> list[Text | Parquet]:
     """Open a file, or all tables of a folder, which must have the same columns."""
-    sources = [_open_source(file) for file in files_in(path)]
-    require_same_columns([(str(one.path), one.names) for one in sources])
+    sources = [_open_source(file) for file in tables.files_in(path)]
+    tables.require_same_columns([(str(one.path), one.names) for one in sources])
     # A decimal comma in the first lines of one file is one in all of them.
     if any(isinstance(one, Text) and one.layout.decimal == "," for one in sources):
         sources = [
@@ -135,16 +117,18 @@ def _open_sources(path: Path) -> list[Text | Parquet]:
 
 def _open_source(path: Path) -> Text | Parquet:
     """Find out what kind of table a file is."""
-    with reading(str(path)):
+    with tables.reading(str(path)):
         head = _head(path)
-        require_table(head)
-        if head.startswith(ZIP):
+        tables.require_table(head)
+        if head.startswith(tables.ZIP):
             raise InvalidInputError(
                 "an Excel file or zip archive cannot be read piece by piece; save the table as "
                 "CSV or Parquet."
             )
-        if not head.startswith(PARQUET):
-            return Text(path=path, layout=sniff(head), longest=max(map(len, head.splitlines())))
+        if not head.startswith(tables.PARQUET):
+            return Text(
+                path=path, layout=text.sniff(head), longest=max(map(len, head.splitlines()))
+            )
         source = Parquet(path=path)
         _ = source.fields  # what is damaged is said now
         return source
@@ -154,7 +138,7 @@ def _head(path: Path) -> bytes:
     """Return the first lines of a file, complete ones if it is text."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
-        if head.startswith(PARQUET):
+        if head.startswith(tables.PARQUET):
             return head
         while (
             len(head.splitlines()) < 3 and len(head) < _LONGEST_LINE and (more := file.read(_HEAD))
@@ -240,7 +224,7 @@ def file_blocks(
         _require_one_kind(sources, wanted)
         unfit = unfit.union(*(source.unfit for source in sources))
     names = tuple(name for name in wanted if name not in unfit)
-    with reading(str(sources[0].path)):
+    with tables.reading(str(sources[0].path)):
         if not names:
             raise InvalidInputError("no predictor is left: no column of predictors.")
         counts = [source.n_rows for source in sources if source.n_rows is not None]
@@ -263,11 +247,11 @@ def file_blocks(
 def _require_one_kind(sources: Sequence[Text | Parquet], names: Sequence[str]) -> None:
     """Refuse a column with text in some files and numbers in others, which is a mistake."""
     for name in names:
-        text = [source for source in sources if name in source.unfit]
+        texts = [source for source in sources if name in source.unfit]
         numbers = [source for source in sources if name not in source.unfit]
-        if text and numbers and not name.startswith("unnamed "):
+        if texts and numbers and not name.startswith("unnamed "):
             raise InvalidInputError(
-                f"{shortened_path(str(text[0].path))}: column {shortened(name)} holds text, but "
+                f"{shortened_path(str(texts[0].path))}: column {shortened(name)} holds text, but "
                 f"numbers in {numbers[0].path.name}; correct the file, or leave the column out "
                 "(--exclude)."
             )
@@ -316,7 +300,7 @@ class FileBlocks:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was recognised in the files: titles, units, unclear commas, a missing line end."""
-        return notes_of_files([(one.path.name, one.notes) for one in self._sources])
+        return tables.notes_of_files([(one.path.name, one.notes) for one in self._sources])
 
     def complete_rows(self) -> npt.NDArray[np.bool_]:
         """Return which rows have all values, by one pass. Shape (n_rows,).
@@ -346,12 +330,12 @@ class FileBlocks:
         Cost: one pass over text, of which only these columns are read as numbers.
         """
         wanted = tuple(dict.fromkeys([self.target, *names]))
-        tables = []
+        found = []
         for one in self._sources:
-            with reading(str(one.path)):
-                tables.append(one.table(wanted))
+            with tables.reading(str(one.path)):
+                found.append(one.table(wanted))
                 self._require_unchanged(one.path)
-        return stacked(tables, source)
+        return tables.stacked(found, source)
 
     def _blocks(self) -> Iterator[Block]:
         """Cut what the files give into blocks of ``step`` rows."""
@@ -386,7 +370,7 @@ class FileBlocks:
         names = (*self.names, *ends)
         for source in self._sources:
             row = 1
-            with reading(str(source.path)):
+            with tables.reading(str(source.path)):
                 for table in source.pieces(names):
                     values = table.numbers(names, row, gaps=self._gaps)
                     row += len(values)

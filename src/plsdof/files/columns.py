@@ -4,7 +4,7 @@ import difflib
 import fnmatch
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -77,12 +77,10 @@ def wavelengths(names: Sequence[str]) -> Array | None:
     >>> wavelengths(["900", "fat"]) is None
     True
     """
-    numbers = [header_number(name) for name in names]
-    known = [number for number in numbers if number is not None]
-    if len(known) < max(2, len(numbers)):
-        return None
+    known = [number for number in map(header_number, names) if number is not None]
     steps = np.diff(known)
-    return read_only(known) if np.all(steps > 0) or np.all(steps < 0) else None
+    is_axis = len(known) == len(names) > 1 and (np.all(steps > 0) or np.all(steps < 0))
+    return read_only(known) if is_axis else None
 
 
 def in_order(names: Sequence[str]) -> tuple[str, ...]:
@@ -135,7 +133,9 @@ def suggestion(name: str, names: Sequence[str]) -> str:
     if same or number is None:
         near = same or difflib.get_close_matches(name[:200], [known[:200] for known in names], n=3)
     else:  # wavelengths that look alike may be far apart
-        near = _nearest(number, numbers)
+        distance = {known: abs(other - number) for known, other in numbers.items()}
+        near = [one for one in distance if distance[one] <= _NEAR * abs(number)]
+        near = sorted(near, key=distance.__getitem__)[:3]
     if near:
         return f"; did you mean {' or '.join(shortened(known) for known in near)}?"
     if number is not None:
@@ -147,12 +147,6 @@ def _numbers(names: Sequence[str]) -> dict[str, float]:
     """Return the names that are numbers, with these."""
     known = {name: header_number(name) for name in names}
     return {name: number for name, number in known.items() if number is not None}
-
-
-def _nearest(number: float, numbers: Mapping[str, float]) -> list[str]:
-    distance = {name: abs(other - number) for name, other in numbers.items()}
-    near = [name for name in distance if distance[name] <= _NEAR * abs(number)]
-    return sorted(near, key=distance.__getitem__)[:3]
 
 
 def choose_columns(
@@ -257,6 +251,8 @@ def listed(items: Sequence[Any], most: int = 8, shown: Callable[[str], str] = st
 
 def labels_of(table: "Table", name: str) -> Labels:
     """Return a column as text that names the rows, empty where a value is missing."""
+    if name in table.left_out:  # it has no name
+        return np.array(table.row_names)
     column = table.frame[name]
     texts = [
         str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
@@ -451,12 +447,14 @@ def _match(table: "Table", other: "Table", responses: Sequence[str], label: str 
     """Return the columns that name the rows, or say why there are none."""
     if label is not None:
         find_column(label, table.names)
-    ours = _texts(table, _candidates(table) if label is None else [label])
-    there = _texts(other, [name for name in _candidates(other) if name not in responses])
+    ours = {
+        one: labels_of(table, one) for one in (_candidates(table) if label is None else [label])
+    }
     pairs = [
         _Match(ours=one, theirs=name, ids=ids, known=known, are_numbers=one in table.numeric)
-        for name, known in there.items()
+        for name, known in ((name, labels_of(other, name)) for name in _candidates(other))
         for one, ids in ours.items()
+        if name not in responses
     ]
     if label is not None and label in other.names:
         pairs = [pair for pair in pairs if pair.theirs == label]
@@ -513,21 +511,8 @@ def _candidates(table: "Table") -> list[str]:
         name
         for name in table.names
         if name not in table.numeric
-        or (header_number(name) is None and _are_whole(table.frame[name]))
+        or (header_number(name) is None and table.frame[name].dropna().mod(1).eq(0).all())
     ]
-
-
-def _texts(table: "Table", names: Sequence[str]) -> dict[str, Labels]:
-    """Return the texts of columns, also of one that was left out because it has no name."""
-    return {
-        name: np.array(table.row_names) if name in table.left_out else labels_of(table, name)
-        for name in names
-    }
-
-
-def _are_whole(column: Any) -> bool:
-    values = column.dropna().to_numpy(dtype=np.float64)
-    return len(values) > 0 and bool(np.all(np.isfinite(values)) and np.all(values % 1 == 0))
 
 
 def _spelled_alike(labels: Labels) -> list[str]:

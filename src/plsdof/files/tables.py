@@ -23,28 +23,9 @@ from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_count
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError, PlsdofError
+from plsdof.files import text
 from plsdof.files.columns import find_column, listed, shortened, shortened_path
 from plsdof.files.instruments import Spectra, is_spectra, joined, read_spectra
-from plsdof.files.text import (
-    FAILED_FORMULAS,
-    Layout,
-    as_number,
-    as_numbers,
-    column_names,
-    cut_note,
-    decimal_mark,
-    extra_module,
-    find_header,
-    names_of,
-    other_mark,
-    ragged_line,
-    read_cells,
-    read_frames,
-    require_pandas,
-    sniff,
-    tidy,
-    unreadable,
-)
 
 # A table as it was read from a file: names, numbers, and what is neither
 # -----------------------------------------------------------------------
@@ -138,7 +119,9 @@ class Table:
         if name in self.numeric or name in self.declared_text:
             return name in self.declared_text
         values = self.frame[name].dropna().tolist()
-        return len(values) > 0 and all(np.isnan(as_numbers(values, one)[0]).all() for one in ".,")
+        return len(values) > 0 and all(
+            np.isnan(text.as_numbers(values, one)[0]).all() for one in ".,"
+        )
 
     def example(self, name: str) -> str:
         """Return the first value of a column, for a message."""
@@ -183,7 +166,7 @@ class Table:
         column = self.frame[name]
         if name in self.numeric:
             return np.array(column.to_numpy(dtype=np.float64, na_value=np.nan)), ""
-        return as_numbers(column.tolist(), self.decimal)
+        return text.as_numbers(column.tolist(), self.decimal)
 
     def unit(self, name: str) -> str:
         """Return the unit that numbers of a column are written with, and how many; or ""."""
@@ -203,7 +186,7 @@ class Table:
 
     def with_names(self, X: Array, names: tuple[str, ...]) -> Any:
         """Return an array as a data frame with the names of its columns (no copy)."""
-        return require_pandas().DataFrame(X, columns=list(names), copy=False)
+        return text.require_pandas().DataFrame(X, columns=list(names), copy=False)
 
     def _converted(self, name: str, first_row: int) -> Array:
         if name in self.declared_text:
@@ -215,7 +198,9 @@ class Table:
         wrong = np.flatnonzero(column.notna().to_numpy() & np.isnan(numbers))
         if len(wrong):
             value = str(column.iloc[wrong[0]])
-            advice = other_mark(value, self.decimal) or _advice(value, len(wrong) == len(column))
+            advice = text.other_mark(value, self.decimal) or _advice(
+                value, len(wrong) == len(column)
+            )
             if unit:
                 advice = f"Others have the unit {unit!r}. {advice}"
             raise InvalidInputError(
@@ -229,12 +214,12 @@ class Table:
 def _advice(value: str, always: bool) -> str:
     """Say what to do about a value that is not a number, the first one of some or of all."""
     code = shlex.quote(value[:20])
-    if SUMMARY.fullmatch(tidy(value)):
+    if SUMMARY.fullmatch(text.tidy(value)):
         return (
             "That row looks like a summary, not a sample: delete it, or leave it out with --na "
             f"{code} --drop-missing."
         )
-    if _LIMITED.fullmatch(tidy(value)):
+    if _LIMITED.fullmatch(text.tidy(value)):
         return (
             "It is beyond what could be measured: write a number, such as half the limit of "
             f"detection, or leave such rows out with --na {code} --drop-missing."
@@ -255,7 +240,7 @@ def without_unnamed(table: Table, unnamed: tuple[str, ...], row_names: str = "")
     first = table.names[0]
     texts: tuple[str, ...] = ()
     if first in gone and table.is_text(first):
-        texts = tuple(tidy(str(one)) for one in table.frame[first].fillna(""))
+        texts = tuple(text.tidy(str(one)) for one in table.frame[first].fillna(""))
     frame = table.frame[list(names)]
     return replace(table, frame=frame, names=names, left_out=gone, row_names=texts)
 
@@ -278,7 +263,7 @@ def _counts_rows(column: Any) -> bool:
 
 
 def _is_numeric(dtype: Any) -> bool:
-    return bool(require_pandas().api.types.is_numeric_dtype(dtype)) and dtype.kind != "c"
+    return bool(text.require_pandas().api.types.is_numeric_dtype(dtype)) and dtype.kind != "c"
 
 
 # Tables from files: CSV and its relatives, Parquet, Excel; always with a reason if it fails
@@ -413,7 +398,7 @@ def reading(source: str) -> Iterator[None]:
     except InvalidInputError as error:
         raise InvalidInputError(f"{shortened_path(source)}: {error}") from error
     except (OSError, ValueError, NotImplementedError) as error:  # of the system, or of a parser
-        raise InvalidInputError(f"{shortened_path(source)}: {unreadable(error)}") from error
+        raise InvalidInputError(f"{shortened_path(source)}: {text.unreadable(error)}") from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -430,7 +415,7 @@ class _How:
     @property
     def numbers(self) -> frozenset[float]:
         """The numbers among what stands for a missing value."""
-        found = (as_number(code.strip().replace(",", "."), ".") for code in self.na)
+        found = (text.as_number(code.strip().replace(",", "."), ".") for code in self.na)
         return frozenset(number for number in found if not np.isnan(number))
 
 
@@ -456,7 +441,7 @@ def _from_spectra(parts: Sequence[tuple[str, Spectra]], source: str, how: _How) 
     found = joined(parts)
     texts: dict[str, Any] = {"id": list(found.ids)}
     texts |= {"title": list(found.titles)} if any(found.titles) else {}
-    frame = require_pandas().DataFrame(found.values, columns=found.names)
+    frame = text.require_pandas().DataFrame(found.values, columns=found.names)
     for place, (name, values) in enumerate({**texts, **found.columns}.items()):
         frame.insert(place, name, values)
     unit = f" over {found.unit}" if found.unit else ""
@@ -487,25 +472,25 @@ def _parsed(content: bytes, source: str, how: _How) -> Table:
             )
         return replace(Parquet(path=Path(source)).table(), na=how.numbers)
     if how.transpose:
-        cells, decimal, described = read_cells(content, skip_rows=how.skip_rows)
-        rows = [[cell if tidy(cell) else None for cell in row] for row in cells]
+        cells, decimal, described = text.read_cells(content, skip_rows=how.skip_rows)
+        rows = [[cell if text.tidy(cell) else None for cell in row] for row in cells]
         turned = _turned(list(enumerate(rows, start=1)))
         return replace(_from_rows(turned, source, described, how), decimal=decimal)
     return _from_text(content, source, how)
 
 
 def _from_text(content: bytes, source: str, how: _How) -> Table:
-    layout = sniff(
+    layout = text.sniff(
         content,
         header_row=how.header_row,
         skip_rows=how.skip_rows,
         fewest=1 if how.one_column else 2,
     )
-    (frame,) = read_frames(content, layout, na=how.na)
+    (frame,) = text.read_frames(content, layout, na=how.na)
     notes: tuple[str, ...] = ()
     blank: Sequence[int] = ()
     if len(frame) and frame.iloc[:, -1].isna().any():
-        if ragged := ragged_line(content, layout):
+        if ragged := text.ragged_line(content, layout):
             raise InvalidInputError(ragged)
         known = np.flatnonzero(frame.notna().any(axis=1))
         last = int(known[-1]) + 1 if len(known) else 0
@@ -519,7 +504,7 @@ def _from_text(content: bytes, source: str, how: _How) -> Table:
             notes += (f"Ignored, below the table: {plural(below, 'row')} without any value.",)
     if layout.extra and layout.extra != layout.names[0]:
         require_empty(frame[layout.extra])
-    notes = (*layout.notes, *notes, *cut_note(content[-_END:]))
+    notes = (*layout.notes, *notes, *text.cut_note(content[-_END:]))
     table = replace(text_table(frame, layout, source, how.numbers), notes=notes, blank=tuple(blank))
     return without_unnamed(table, layout.unnamed, row_names=layout.extra)
 
@@ -531,7 +516,7 @@ def _blank_notes(rows: Sequence[int]) -> tuple[str, ...]:
 
 
 def text_table(
-    frame: Any, layout: Layout, source: str, na: frozenset[float] = frozenset()
+    frame: Any, layout: text.Layout, source: str, na: frozenset[float] = frozenset()
 ) -> Table:
     """Return rows of a text file as a table with the columns of the frame."""
     return Table(
@@ -585,7 +570,7 @@ class Parquet:
         """Columns by their names without surrounding blanks; not the index of a data frame."""
         schema = self.metadata.schema.to_arrow_schema()
         columns = [field for field in schema if field.name not in self._index]
-        names, _ = column_names([field.name for field in columns])
+        names, _ = text.column_names([field.name for field in columns])
         return dict(zip(names, columns, strict=True))
 
     @property
@@ -640,12 +625,12 @@ class Parquet:
 
 
 def _arrow(name: str) -> Any:
-    return extra_module(name, "pyarrow", "files", "Reading Parquet files")
+    return text.extra_module(name, "pyarrow", "files", "Reading Parquet files")
 
 
 def _is_text(column: Any) -> bool:
     values = column.cat.categories if hasattr(column, "cat") else column
-    return bool(require_pandas().api.types.infer_dtype(values) == "string")
+    return bool(text.require_pandas().api.types.infer_dtype(values) == "string")
 
 
 # Excel: the cells that belong to the table, wherever they are in the sheet
@@ -679,7 +664,7 @@ class _Percent(float):
 def _from_excel(content: bytes, source: str, how: _How) -> Table:
     _require_workbook(content)
     first = max(how.skip_rows + 1, how.header_row or 1)
-    openpyxl = extra_module("openpyxl", "openpyxl", "files", "Reading Excel files")
+    openpyxl = text.extra_module("openpyxl", "openpyxl", "files", "Reading Excel files")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and validation that are not read
@@ -692,7 +677,7 @@ def _from_excel(content: bytes, source: str, how: _How) -> Table:
     except PlsdofError:
         raise
     except Exception as error:  # whatever a damaged file makes the parser raise
-        raise unreadable(error) from error
+        raise text.unreadable(error) from error
     others = tuple(one for one in sheets if one != chosen)
     rows = [(number, cells) for number, cells in rows if number >= first]
     if not rows:
@@ -725,11 +710,11 @@ class _Hidden:
 def _hidden(content: bytes, sheet: Any) -> _Hidden:
     """Find what a sheet hides, by hand or by a filter: the quick way of openpyxl passes it over."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        text = archive.read(sheet._worksheet_path)
+        xml = archive.read(sheet._worksheet_path)
     rows: set[int] = set()
     columns: set[int] = set()
     number = 0
-    for found in _ROW_OR_COLUMN.finditer(text):
+    for found in _ROW_OR_COLUMN.finditer(xml):
         given = dict(_ATTRIBUTE.findall(found["rest"]))
         is_hidden = given.get(b"hidden") in (b"1", b"true")
         if found["what"] == b"row":
@@ -737,7 +722,7 @@ def _hidden(content: bytes, sheet: Any) -> _Hidden:
             rows.update([number] * is_hidden)
         elif is_hidden:
             columns.update(range(int(given[b"min"]), min(int(given[b"max"]), 2**14) + 1))
-    letters = max({found[1] for found in _COLUMN.finditer(text)}, key=_column, default=b"A")
+    letters = max({found[1] for found in _COLUMN.finditer(xml)}, key=_column, default=b"A")
     last = (number, _column(letters))
     return _Hidden(rows=frozenset(rows), columns=frozenset(columns), last=last)
 
@@ -753,7 +738,9 @@ def _values_of(content: bytes, sheet: Any, hidden: _Hidden) -> Iterable[Sequence
         sheet.reset_dimensions()  # what files say about their size is often wrong
         rows: Iterable[Sequence[Any]] = sheet.iter_rows(values_only=True)
         return rows
-    calamine = extra_module("python_calamine", "python-calamine", "files", "Reading Excel files")
+    calamine = text.extra_module(
+        "python_calamine", "python-calamine", "files", "Reading Excel files"
+    )
     book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
     found: list[list[Any]] = book.get_sheet_by_name(sheet.title).to_python(skip_empty_area=False)
     return found
@@ -808,7 +795,9 @@ def _is_percent(cell: Any) -> bool:
 
 
 def _is_nothing(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and tidy(value) in ("", *FAILED_FORMULAS))
+    return value is None or (
+        isinstance(value, str) and text.tidy(value) in ("", *text.FAILED_FORMULAS)
+    )
 
 
 def _main_block(rows: list[Row]) -> tuple[list[Row], tuple[str, ...]]:
@@ -866,8 +855,8 @@ def _require_workbook(content: bytes) -> None:
             sizes = {one.filename: one.file_size for one in archive.infolist()}
             # A cell takes four bytes at least, so that most files need not be counted.
             large = [name for name in sizes if sizes[name] > 4 * MOST_CELLS]
-            texts = map(archive.read, large if sum(sizes.values()) <= _MOST_UNPACKED else [])
-            cells = max((sum(map(text.count, _CELLS)) for text in texts), default=0)
+            sheets = map(archive.read, large if sum(sizes.values()) <= _MOST_UNPACKED else [])
+            cells = max((sum(map(xml.count, _CELLS)) for xml in sheets), default=0)
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise InvalidInputError("the file is a damaged Excel file or zip archive.") from error
     if "xl/workbook.xml" not in sizes:
@@ -885,14 +874,14 @@ def _require_workbook(content: bytes) -> None:
 
 def _from_rows(rows: list[Row], source: str, described: str, how: _How) -> Table:
     """Make a table of rows of cells: titles, names, units, values."""
-    pandas, word = require_pandas(), "Column" if how.transpose else "Row"
+    pandas, word = text.require_pandas(), "Column" if how.transpose else "Row"
     top = [["" if v is None else _spelled(v) for v in cells] for _, cells in rows[:_SAMPLE_ROWS]]
     given = how.header_row is not None and not how.transpose
-    place = find_header(top, given=given)
+    place = text.find_header(top, given=given)
     width = max(len(cells) for _, cells in rows[place.header :])
-    header = names_of(top, place.header)
+    header = text.names_of(top, place.header)
     units = [] if place.units is None else top[place.units]
-    names, unnamed = column_names([*header, *[""] * (width - len(header))][:width], units)
+    names, unnamed = text.column_names([*header, *[""] * (width - len(header))][:width], units)
     values = [[*cells, *[None] * (width - len(cells))] for _, cells in rows[place.body :]]
     frame = pandas.DataFrame(values, columns=list(names), dtype=object)
     if how.na:
@@ -910,7 +899,7 @@ def _from_rows(rows: list[Row], source: str, described: str, how: _How) -> Table
         names=names,
         described=described,
         notes=(*place.notes([number for number, _ in rows], top, word), *_blank_notes(blank)),
-        decimal=decimal_mark(written, certain=True),
+        decimal=text.decimal_mark(written, certain=True),
         na=how.numbers,
         blank=tuple(blank),
         percent=frozenset(
@@ -999,7 +988,9 @@ def stacked(tables: Sequence[Table], source: str) -> Table:
     return replace(
         first,
         source=source,
-        frame=require_pandas().concat(frames, ignore_index=True) if len(tables) > 1 else frames[0],
+        frame=text.require_pandas().concat(frames, ignore_index=True)
+        if len(tables) > 1
+        else frames[0],
         row_names=tuple(one for table in tables for one in table.row_names),
         blank=(),
         notes=notes_of_files(notes),
