@@ -591,12 +591,17 @@ def test_a_transfer_step_may_take_other_columns(tmp_path):
         moved.predict(FRAME)
 
 
+def adjusted_by(model, adjustment):
+    (one,) = model.responses
+    return model.derived(responses=(replace(one, adjustments=(*one.adjustments, adjustment)),))
+
+
 def test_adjustments_correct_predictions_and_widen_intervals(tmp_path):
     model = kept(PLSRegressor(2).fit(X, Y), tmp_path)
-    first = model.adjusted_by(Adjustment(kind="slope", slope=-2.0, intercept=1.0, rows=12.0))
+    first = adjusted_by(model, Adjustment(kind="slope", slope=-2.0, intercept=1.0, rows=12.0))
     bias = Adjustment(kind="bias", intercept=0.5, reason="lamp", date="2026-11-18", parent="a")
     first.save(tmp_path / "first.json")
-    again = load_model(tmp_path / "first.json").adjusted_by(bias)
+    again = adjusted_by(load_model(tmp_path / "first.json"), bias)
     both = kept_again(again, tmp_path)
     for key, ask in whole(model).items():
         expected = ask(X)

@@ -31,37 +31,14 @@ from plsdof._core.left_out import REACTION, half_width
 from plsdof._core.model import Fitted, Model, as_model
 from plsdof._core.path import PLSPath
 from plsdof._core.pool import Mixture, members_of
+from plsdof.chemometrics import diagnostics
+from plsdof.chemometrics import rows as distances
 from plsdof.chemometrics.checks import CalibrationErrors, calibration_errors, correction
 from plsdof.chemometrics.classes import ClassLimits
-from plsdof.chemometrics.diagnostics import (
-    Diagnostic,
-    Limit,
-    diagnose,
-    squared_rows,
-    times_predictors,
-)
-from plsdof.chemometrics.rows import (
-    LeftOutValues,
-    has_left_out_limits,
-    left_out_rows,
-    q_limit,
-    residual_factor,
-    residual_variances,
-    row_units,
-    t2_limit,
-)
 from plsdof.chemometrics.transfer import Transfer as Transfer
 from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.inference import intervals as inference
 from plsdof.inference.covariance import reference_df
-from plsdof.inference.intervals import (
-    INTERVAL_METHODS,
-    Interval,
-    critical_value,
-    interval_around,
-    left_out_words,
-    name_predictions,
-    normal_words,
-)
 from plsdof.variants.kernel import Kernel
 from plsdof.variants.pls2 import PLS2Model
 
@@ -154,7 +131,7 @@ class Preparation:
     def standardized(self, deviation: Array, gamma: float = math.nan) -> Array:
         """Return what rotations multiply. Shape (n_new, size)."""
         if self.kernel is None:
-            return np.asarray(deviation / row_units(self.x_scale))
+            return np.asarray(deviation / distances.row_units(self.x_scale))
         return self.features(deviation, gamma)
 
 
@@ -218,15 +195,17 @@ class RowCheck:
     weights: Array = field(default_factory=_none)
     units: float = 0.0
 
-    def limit(self, name: str, n: float, level: float) -> Limit:
+    def limit(self, name: str, n: float, level: float) -> diagnostics.Limit:
         """Return the limit of "t2" or "q" of new rows."""
         values = getattr(self, name)
         if len(values):
-            rows = LeftOutValues(values=values, weights=self.weights, units=int(self.units))
+            rows = distances.LeftOutValues(
+                values=values, weights=self.weights, units=int(self.units)
+            )
             return rows.limit(level)
         if name == "t2":
-            return t2_limit(n, len(self.loadings), level, training=False)
-        return q_limit(self.residual_variances, level)
+            return distances.t2_limit(n, len(self.loadings), level, training=False)
+        return distances.q_limit(self.residual_variances, level)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -379,11 +358,8 @@ class FrozenModel:
     def __getattr__(self, name: str) -> Any:
         """Return what is kept of the only response."""
         known = {*dir(FrozenResponse), *FrozenResponse.__dataclass_fields__}
-        if name.startswith("_") or name not in known:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        if len(self.responses) != 1:
-            count = len(self.responses)
-            raise AttributeError(f"There are {count} responses: see {name} of each of responses.")
+        if name.startswith("_") or name not in known or len(self.responses) != 1:
+            raise AttributeError(f"no attribute {name!r}; with several responses see responses.")
         return getattr(self.responses[0], name)
 
     @property
@@ -411,10 +387,9 @@ class FrozenModel:
     @property
     def coef_(self) -> Array:
         """Coefficients of the preprocessed columns. Shape (p,), or (q, p) if y had columns."""
-        if any(one.kernel is not None for one in self.preparations):
-            raise AttributeError("A kernel model has no coefficients per feature.")
-        if self.transfer is not None or len(self.preparations) > 1:
-            raise AttributeError("Rows are transferred, or averaged over recipes, before them.")
+        kernels = any(one.kernel is not None for one in self.preparations)
+        if kernels or self.transfer is not None or len(self.preparations) > 1:
+            raise AttributeError("Kernels, transfers and averages over recipes have no coef_.")
         return np.asarray(
             self._one_or_array([one.correction[0] * one.main.coef for one in self.responses])
         )
@@ -473,7 +448,7 @@ class FrozenModel:
         """
         found = [self.interval(one, X, level, kind, method) for one in self.responses]
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
-        named: Array | DataFrame = name_predictions(
+        named: Array | DataFrame = inference.name_predictions(
             limits, X, self.response_names_, one_response=self.one_response
         )
         return named
@@ -485,7 +460,7 @@ class FrozenModel:
         level: float = 0.95,
         kind: str = "observation",
         method: str | None = None,
-    ) -> Interval:
+    ) -> inference.Interval:
         """Return the same of the only response as `plsdof.inference.prediction_interval` does."""
         return self.interval(self._only(), X, level, kind, method)
 
@@ -496,7 +471,7 @@ class FrozenModel:
         level: float = 0.95,
         kind: str = "observation",
         method: str | None = None,
-    ) -> Interval:
+    ) -> inference.Interval:
         """Return the same of one of the responses."""
         as_choice(kind, "kind", get_args(Kind))
         level = as_level(level)
@@ -515,7 +490,9 @@ class FrozenModel:
         deviations = self._deviations(X)
         center, slope = self._center(one, deviations), abs(one.correction[0])
         widest: Any = math.inf
-        if method == LEFT_OUT or (kind == "mean" and asked is None and LEFT_OUT in known):
+        # Intervals of 0.3 (reach 0) stay as they were.
+        is_cut = kind == "mean" and asked is None and LEFT_OUT in known and one.reach > 0.0
+        if method == LEFT_OUT or is_cut:
             spread = np.sqrt(1.0 + one.reach * self._leverage(one, deviations))
             widest = slope * one.half_width(level) * spread
         if method == LEFT_OUT:
@@ -524,29 +501,35 @@ class FrozenModel:
         else:
             assert one.factor is not None
             u = deviations[one.main.preparation] / self._prepared(one.main).x_scale
-            spread = 1.0 / self.n + squared_rows(u @ one.factor.T) + float(kind == "observation")
+            spread = (
+                1.0 / self.n
+                + diagnostics.squared_rows(u @ one.factor.T)
+                + float(kind == "observation")
+            )
             std_error = slope * np.sqrt(one.noise_variance * spread)
-            critical = critical_value(level, one.df)
+            critical = inference.critical_value(level, one.df)
             # That of a mean is never wider than that of an observation.
             half = np.minimum(critical * std_error, widest)
-            words = normal_words(self.in_words, kind)
+            words = inference.normal_words(self.in_words, kind)
         facts = {"level": level, "critical": critical, "assumptions": words}
         names = row_labels(X)
-        return interval_around(center, half, names=names, std_error=read_only(std_error), **facts)
+        return inference.interval_around(
+            center, half, names=names, std_error=read_only(std_error), **facts
+        )
 
-    def hotelling_t2(self, X: Any, *, level: float = 0.95) -> Diagnostic:
+    def hotelling_t2(self, X: Any, *, level: float = 0.95) -> diagnostics.Diagnostic:
         """Return Hotelling's T^2 of new rows with its limit: `plsdof.chemometrics.hotelling_t2`."""
         check, level = self._require_check(), as_level(level)
         _, scores = self._scores(X)
-        values = (self.n - 1.0) * squared_rows(scores)
-        return diagnose("t2", values, check.limit("t2", self.n, level), level)
+        values = (self.n - 1.0) * diagnostics.squared_rows(scores)
+        return diagnostics.diagnose("t2", values, check.limit("t2", self.n, level), level)
 
-    def q_residuals(self, X: Any, *, level: float = 0.95) -> Diagnostic:
+    def q_residuals(self, X: Any, *, level: float = 0.95) -> diagnostics.Diagnostic:
         """Return Q residuals of new rows with their limit: `plsdof.chemometrics.q_residuals`."""
         check, level = self._require_check(), as_level(level)
         rows, scores = self._scores(X)
-        values = squared_rows(rows - scores @ check.loadings)
-        return diagnose("q", values, check.limit("q", self.n, level), level)
+        values = diagnostics.squared_rows(rows - scores @ check.loadings)
+        return diagnostics.diagnose("q", values, check.limit("q", self.n, level), level)
 
     def belongs(self, X: Any) -> npt.NDArray[np.bool_]:
         """Whether new rows look like members of each class: `plsdof.PLSClassifier.belongs`."""
@@ -599,17 +582,20 @@ class FrozenModel:
         """
         if not reason.strip():
             raise InvalidInputError("An adjustment needs a reason, which is kept with the model.")
-        made = correction(y, self.predict(X), kind, force=force)
+        from plsdof.files.models import model_checksum
+
+        one, made = self._only(), correction(y, self.predict(X), kind, force=force)
         forced = "" if made.significant else " (not significant)"
-        adjustment = Adjustment(
+        kept = Adjustment(
             kind=kind,
             slope=made.slope,
             intercept=made.intercept,
-            date=datetime.now(UTC).isoformat(timespec="seconds"),
+            date=_now(),
             reason=" ".join(reason.split()) + forced,
             rows=float(made.rows),
+            parent=model_checksum(self),
         )
-        return self.adjusted_by(adjustment)
+        return self.derived(responses=(replace(one, adjustments=(*one.adjustments, kept)),))
 
     @property
     def history(self) -> tuple[str, ...]:
@@ -651,16 +637,7 @@ class FrozenModel:
         """
         from plsdof.files.models import model_checksum
 
-        created = datetime.now(UTC).isoformat(timespec="seconds")
-        return replace(self, parent=model_checksum(self), created=created, sha256="", **changes)
-
-    def adjusted_by(self, adjustment: Adjustment) -> "FrozenModel":
-        """Return a model whose predictions are corrected after all else."""
-        from plsdof.files.models import model_checksum
-
-        one = self._only()
-        kept = replace(adjustment, parent=adjustment.parent or model_checksum(self))
-        return self.derived(responses=(replace(one, adjustments=(*one.adjustments, kept)),))
+        return replace(self, parent=model_checksum(self), created=_now(), sha256="", **changes)
 
     def unadjusted(self) -> "FrozenModel":
         """Return a model without the last adjustment."""
@@ -743,11 +720,14 @@ class FrozenModel:
         check = self._only().check
         if check is None:
             raise NotAvailableError(
-                f"T^2 and Q of new rows are not available: this {self.method} model was kept "
-                "without what they need. They are there for PLS models that were kept with "
-                "intervals; fit and keep it again."
+                f"T^2 and Q of new rows need a PLS model that was kept with intervals; this "
+                f"{self.method} model was not. Fit and keep it again."
             )
         return check
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _numbered(count: int, letter: str = "x") -> tuple[str, ...]:
@@ -766,7 +746,7 @@ def about(names: Sequence[str] | None, p: int, source: Mapping[str, Any] | None)
         "named": names is not None,
         "source": dict(source or {}),
         "package": f"plsdof {__version__}",
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "created": _now(),
     }
 
 
@@ -824,7 +804,7 @@ def frozen_model(
     True
     """
     if isinstance(intervals, str):
-        as_choice(intervals, "intervals", INTERVAL_METHODS)
+        as_choice(intervals, "intervals", inference.INTERVAL_METHODS)
     opened = _opened(model)
     noise = opened.noise if noise is None else noise
     first = opened.models[0]
@@ -877,7 +857,7 @@ def _member(model: Model, weight: float, preparation: int, intervals: bool) -> M
             model = replace(model)
         found = model.distance
         _, x_scale, _ = _units(model, intervals)
-        unit = np.ones(1) if path.is_dual else row_units(x_scale)
+        unit = np.ones(1) if path.is_dual else distances.row_units(x_scale)
         # A column that did not vary is divided by infinity, and has no part.
         unit = np.where(np.isfinite(unit), unit, 0.0)
         rotations, shares = found.rotations * unit, weight * found.shares
@@ -943,7 +923,7 @@ def _choice(model: Model) -> dict[str, str]:
     chosen = model.selection
     found = {"rule": "given", "label": model.label, "message": f"{model.label}: as asked for."}
     if model.path.given is not None:
-        found["intervals"] = left_out_words(model)
+        found["intervals"] = inference.left_out_words(model)
     if chosen is None or chosen.rule == "given":
         return found
     return found | {
@@ -1009,15 +989,15 @@ def _factor(model: Model) -> Array:
 def _row_check(model: Model) -> RowCheck:
     path, m = cast("PLSPath", model.path), model.index
     T = path.exact.complete().filter.scores[:, :m]
-    variances = residual_variances(path, residual_factor(path, m))
+    variances = distances.residual_variances(path, distances.residual_factor(path, m))
     entries: dict[str, Any] = {}
-    if has_left_out_limits(path):
-        rows = left_out_rows(model)
+    if distances.has_left_out_limits(path):
+        rows = distances.left_out_rows(model)
         entries = {"weights": read_only(rows.t2.weights), "units": float(rows.t2.units)}
         entries |= {"t2": rows.t2.values} if m > 0 else {}
         entries |= {"q": rows.q.values} if rows.q is not None and variances.any() else {}
     return RowCheck(
-        loadings=read_only(np.ascontiguousarray(times_predictors(path, T).T)),
+        loadings=read_only(np.ascontiguousarray(diagnostics.times_predictors(path, T).T)),
         residual_variances=read_only(variances),
         **entries,
     )
