@@ -39,7 +39,7 @@ RECIPES = {
     "excluded": [EXCLUDE],
     "excluded and back": [EXCLUDE, {"do": "include", "rows": [6]}],
     "undone": [EXCLUDE, {"do": "undo"}],
-    "test rows": [sets(test_fraction=0.3)],
+    "test rows": [sets(split="random:0.3")],
     "test by number": [sets(test_rows=["50:60"])],
     "bic": [sets(criterion="bic", rule="first-minimum", max_components=10)],
     "average": [sets(criterion="average")],
@@ -131,7 +131,7 @@ def test_a_table_of_many_kinds_of_columns_is_fitted_alike(desk):
     frame["Sample"] = [f"s{i // 2}" for i in range(40)]
     frame.loc[3, "a"] = np.nan
     desk.add({"messy table.csv": frame.to_csv(index=False).encode()}, "", "table")
-    desk.session.apply(sets(response=["y"], groups="Sample", drop_missing=True, cv="5"))
+    desk.session.apply(sets(response=["y"], groups="Sample", missing="drop", cv="5"))
     desk.session.apply(sets(exclude=["-c"], test_rows=["Sample=s3,s4"]))
     same(desk, desk.state()["command"])
     names = {}
@@ -144,7 +144,7 @@ def test_a_table_of_many_kinds_of_columns_is_fitted_alike(desk):
 
 def test_columns_that_are_not_side_by_side_are_named_in_python(desk):
     desk.add({"ozone.csv": OZONE.read_bytes()}, "", "table")
-    desk.session.apply(sets(response=["V4"], drop_missing=True, exclude=["V6"]))
+    desk.session.apply(sets(response=["V4"], missing="drop", exclude=["V6"]))
     same(desk, desk.state()["command"])
     text = desk.worker.ask("python", desk.session.state.options)
     assert "table.names[" not in text

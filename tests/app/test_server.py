@@ -262,7 +262,7 @@ def test_reference_values_are_joined_and_missing_ones_are_named(page):
     found = page.client.get("/table").json()
     assert found["unmatched"] == ["c13"]
     assert found["reference"] == ["fat"]
-    event(page, do="set", options={"drop_missing": True})
+    event(page, do="set", options={"missing": "drop"})
     assert page.client.get("/view").json()["content"]["n"] == 13
 
 

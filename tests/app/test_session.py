@@ -127,7 +127,7 @@ REFUSED = [
     {"do": "set", "options": {"cv": 1}},
     {"do": "set", "options": {"cv": [5]}},
     {"do": "set", "options": {"response": [3]}},
-    {"do": "set", "options": {"drop_missing": "yes"}},
+    {"do": "set", "options": {"transpose": "yes"}},
     {"do": "set", "options": {"level": "high"}},
     {"do": "set", "options": {"sheet": 3}},
     {"do": "set", "options": {"level": 2.0}},

@@ -80,7 +80,7 @@ def test_fit_json_equals_the_library():
     X, y = load_ozone(return_X_y=True)
     path = pls_path(X, y)
     found = run_json(
-        *("fit", OZONE, "-r", "V4", "--drop-missing", "--cv", 5, "--level", 0.9),
+        *("fit", OZONE, "-r", "V4", "--missing", "drop", "--cv", 5, "--level", 0.9),
         *("--criterion", "bic", "--rule", "first-minimum"),
     )
     rows = found["path"]
@@ -201,7 +201,7 @@ def test_unusual_rows_come_in_the_order_of_their_severity(tmp_path):
 def test_naive_degrees_of_freedom_choose_as_in_the_library():
     X, y = load_ozone(return_X_y=True)
     found = run_json(
-        "fit", OZONE, "-r", "V4", "--drop-missing", "--criterion", "gcv", "--dof", "naive",
+        "fit", OZONE, "-r", "V4", "--missing", "drop", "--criterion", "gcv", "--dof", "naive",
         "--rule", "first-minimum",
     )  # fmt: skip
     selection = pls_path(X, y).select("gcv", "naive", rule="first-minimum")
@@ -244,7 +244,7 @@ def test_missing_values_are_counted_by_column():
     line = refused("fit", OZONE, "-r", "V4")
     assert "163 of 366 rows have missing values" in line
     assert "'V9' 139, 'V7' 15" in line
-    assert "--drop-missing" in line
+    assert "--missing drop" in line
 
 
 def test_quiet_prints_nothing_and_verbose_everything():
@@ -447,12 +447,17 @@ def test_a_command_is_summarised_by_its_first_sentence(name):
     assert command.__doc__.splitlines()[0] == summary
 
 
+OF_MODELS = ("predict", "check", "adjust", "transfer")
+
+
 def test_every_option_is_described_and_belongs_to_a_command():
     used = set()
     for name in COMMANDS:
         for option in load_command(name).params:
-            own = f"{name}.{option.name}"
-            used.add(own if own in OPTIONS else option.name)
+            keys = [f"{name}.{option.name}", f"model.{option.name}", option.name]
+            used |= {key for key in keys[:1] + keys[1:2] * (name in OF_MODELS) if key in OPTIONS} or {
+                option.name
+            }
             assert option.help or option.param_type_name == "argument"
     assert used - {"file", "model", "models", "more"} == set(OPTIONS) - {"model"}
 
@@ -486,7 +491,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-@pytest.mark.parametrize("drop", [(), ("--drop-missing",)])
+@pytest.mark.parametrize("drop", [(), ("--missing", "drop")])
 def test_malformed_files_give_one_line_exit_code_2_and_no_file(tmp_path, name, drop):
     file = write(tmp_path, MALFORMED[name])
     outputs = ("--model", tmp_path / "m.json", "--plot", tmp_path / "p.png")
@@ -546,7 +551,7 @@ def test_outputs_never_overwrite_the_input_or_each_other(tmp_path):
     model = tmp_path / "model.json"
     run("fit", file, "-r", "y", "--model", model, "-q")
     before = file.read_bytes()
-    assert "overwrite the table" in refused("fit", file, "-r", "y", "--model", file)
+    assert "overwrite the input" in refused("fit", file, "-r", "y", "--model", file)
     same = tmp_path / "same.png"
     assert "overwrite" in refused("fit", file, "-r", "y", "--model", same, "--plot", same)
     assert "overwrite" in refused("predict", model, file, "--out", file)

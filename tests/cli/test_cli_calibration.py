@@ -43,7 +43,7 @@ def test_the_whole_way_agrees_with_chemotools_and_scikit_learn(tmp_path):
     X, y = load_gasoline(return_X_y=True)
     report, model, out = (tmp_path / name for name in ("r.html", "m.json", "p.xlsx"))
     found = run_json(
-        "fit", GASOLINE, "-r", "octane", "--preprocess", CHAIN, "--test-fraction", 0.3,
+        "fit", GASOLINE, "-r", "octane", "--preprocess", CHAIN, "--split", "random:0.3",
         "--cv", 10, "--report", report, "--model", model,
     )  # fmt: skip
     fitted, tested = train_test_split(np.arange(60), test_size=0.3, random_state=0)
@@ -165,10 +165,10 @@ def test_test_rows_are_those_of_the_file_even_if_others_are_dropped(tmp_path):
     frame.insert(1, "set", ["test" if i in (0, 9, 10) else "fit" for i in range(30)])
     frame.to_csv(file, index=False)
     by_number = run_json(
-        "fit", file, "-r", "y", "--drop-missing", "--test-rows", "1,10:11", "--id", "sample"
+        "fit", file, "-r", "y", "--missing", "drop", "--test-rows", "1,10:11", "--id", "sample"
     )
     by_value = run_json(
-        "fit", file, "-r", "y", "--drop-missing", "--test-rows", "set=test", "--id", "sample"
+        "fit", file, "-r", "y", "--missing", "drop", "--test-rows", "set=test", "--id", "sample"
     )
     for found in (by_number, by_value):
         rows = found["test"]["rows"]
@@ -187,7 +187,9 @@ def test_groups_stay_together_in_a_random_test_set(tmp_path):
     frame = pd.read_csv(file)
     frame.insert(0, "batch", [f"b{i // 3}" for i in range(30)])
     frame.to_csv(file, index=False)
-    found = run_json("fit", file, "-r", "y", "--groups", "batch", "--cv", 3, "--test-fraction", 0.4)
+    found = run_json(
+        "fit", file, "-r", "y", "--groups", "batch", "--cv", 3, "--split", "random:0.4"
+    )
     batches = {(one["row"] - 1) // 3 for one in found["test"]["rows"]}
     assert len(found["test"]["rows"]) == 3 * len(batches) == 12
     mixed = run_json("fit", file, "-r", "y", "--groups", "batch", "--cv", 3, "--test-rows", "1:4")
@@ -197,15 +199,15 @@ def test_groups_stay_together_in_a_random_test_set(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--test-rows", "1:3", "--test-fraction", 0.2), "exclude each other"),
+        (("--test-rows", "1:3", "--split", "random:0.2"), "exclude each other"),
         (("--test-rows", "0"), "numbers from 1 to 30"),
         (("--test-rows", "28:31"), "numbers from 1 to 30"),
         (("--test-rows", "a"), "numbers from 1 to 30"),
         (("--test-rows", "1:29"), "29 of 30 rows would be kept apart"),
         (("--test-rows", "set=test"), "no column 'set'"),
         (("--test-rows", "x0=7"), "no row has the value '7' in 'x0'"),
-        (("--test-fraction", 1.5), "--test-fraction"),
-        (("--test-fraction", 0.001), "kept apart"),
+        (("--split", "random:1.5"), "--split"),
+        (("--split", "random:0.001"), "kept apart"),
         (("--test", "no.csv"), "could not be read"),
         (("--preprocess", "snvv"), "--preprocess snvv: 'snvv' is not a step"),
         (("--preprocess", "savgol:15:2:1"), "savgol needs at least 15 columns"),
@@ -213,7 +215,7 @@ def test_groups_stay_together_in_a_random_test_set(tmp_path):
 )
 def test_what_cannot_be_tested_or_preprocessed_is_refused(tmp_path, options, message):
     file, _, _ = made(tmp_path)
-    if options == ("--test-fraction", 0.001):
+    if options == ("--split", "random:0.001"):
         assert "1 of 30 rows" in " ".join(run_json("fit", file, "-r", "y", *options)["notes"])
         return
     assert message in refused("fit", file, "-r", "y", *options)
@@ -225,7 +227,7 @@ def test_a_flat_row_is_named_by_its_number_in_the_file(tmp_path):
     frame.loc[1, "x0"] = np.nan
     frame.iloc[6, 1:] = 0.1
     frame.to_csv(file, index=False)
-    message = refused("fit", file, "-r", "y", "--drop-missing", "--preprocess", "snv")
+    message = refused("fit", file, "-r", "y", "--missing", "drop", "--preprocess", "snv")
     assert "table.csv: snv is not defined for row 7: all values there are equal" in message
 
 
@@ -240,25 +242,18 @@ def test_a_test_table_without_the_response_is_refused(tmp_path):
 # comparing chains
 
 
-def test_chains_are_compared_by_error_and_degrees_of_freedom():
+def test_methods_are_compared_after_preprocessing():
     X, y = load_gasoline(return_X_y=True)
     options = ("compare", GASOLINE, "-r", "octane", "--cv", 10, "--max-components", 6)
-    chains = ("--preprocess", "none", "--preprocess", CHAIN)
-    found = run_json(*options, *chains)
-    for steps in ("none", CHAIN):
-        rows = found["chosen"][steps]
-        assert set(rows) == {"pls", "pcr", "ridge"}
-        values = Preprocessor(steps).fit_transform(X)
-        path = pls_path(values, y, 6, scale=False)
-        model = found["models"][rows["pls"]]
-        m = path.select(cv=10).index
-        assert (model["preprocessing"], model["method"], model["parameter"]) == (steps, "pls", m)
-        assert model["dof"] == pytest.approx(path.dof[m], rel=1e-9)
-        errors = cross_validate(values, y, max_components=6, scale=False).rmse
-        assert model["rmsecv"] == pytest.approx(errors[m], rel=1e-8)
-    words = said(*options, *chains)
-    assert CHAIN in words
-    assert max(map(len, run(*options, *chains).stdout.splitlines())) <= 80
+    found = run_json(*options, "--preprocess", CHAIN)
+    assert set(found["chosen"]) == {"pls", "pcr", "ridge"}
+    values = Preprocessor(CHAIN).fit_transform(X)
+    path = pls_path(values, y, 6, scale=False)
+    model, m = found["models"][found["chosen"]["pls"]], path.select(cv=10).index
+    assert (model["method"], model["parameter"]) == ("pls", m)
+    assert model["dof"] == pytest.approx(path.dof[m], rel=1e-9)
+    errors = cross_validate(values, y, max_components=6, scale=False).rmse
+    assert model["rmsecv"] == pytest.approx(errors[m], rel=1e-8)
 
 
 # tables out
@@ -266,7 +261,7 @@ def test_chains_are_compared_by_error_and_degrees_of_freedom():
 
 def test_tables_are_written_as_excel_and_csv(tmp_path):
     book, text = tmp_path / "t.xlsx", tmp_path / "t.csv"
-    options = ("fit", GASOLINE, "-r", "octane", "--test-fraction", 0.3, "--cv", 5)
+    options = ("fit", GASOLINE, "-r", "octane", "--split", "random:0.3", "--cv", 5)
     found = run_json(*options, "--out", book)
     run(*options, "--out", text)
     sheets = pd.read_excel(book, sheet_name=None, engine="openpyxl")
@@ -331,14 +326,14 @@ def two_responses(folder):
 def test_several_responses_have_a_model_each(tmp_path):
     file = two_responses(tmp_path)
     model, out, report = (tmp_path / name for name in ("m.json", "t.xlsx", "r.html"))
-    options = ("fit", file, "-r", "octane", "-r", "density / %", "--drop-missing")
+    options = ("fit", file, "-r", "octane", "-r", "density / %", "--missing", "drop")
     found = run_json(*options, "--model", model, "--out", out, "--report", report)
     first, second = found["responses"]
     assert (first["response"], first["n"]) == ("octane", 60)
     assert (second["response"], second["n"]) == ("density / %", 59)
     for one, name in ((first, "octane"), (second, "density / %")):
         alone = run_json(
-            "fit", file, "-r", name, "--drop-missing", "-x", "octane", "-x", "density / %"
+            "fit", file, "-r", name, "--missing", "drop", "-x", "octane", "-x", "density / %"
         ) if name != "octane" else run_json("fit", GASOLINE, "-r", name)  # fmt: skip
         np.testing.assert_allclose(
             [row["dof"] for row in one["path"]], [row["dof"] for row in alone["path"]], rtol=1e-9
@@ -442,8 +437,8 @@ def test_a_dead_spectrum_keeps_no_other_row_from_its_prediction(tmp_path):
     frame.to_csv(new, index=False)
     line = refused("predict", model, new)
     assert f"{new}: snv is not defined for row 3: all values there are equal" in line
-    assert line.endswith("--drop-missing gives them no prediction.")
-    found = run_json("predict", model, new, "--drop-missing")
+    assert line.endswith("--missing drop gives them no prediction.")
+    found = run_json("predict", model, new, "--missing", "drop")
     predicted = [one["prediction"] for one in found["predictions"]]
     assert predicted[2] is None
     kept = [0, 1, 3, 4]

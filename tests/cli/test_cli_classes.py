@@ -35,7 +35,7 @@ def file(iris, tmp_path):
 def test_fit_prints_and_writes_a_classification(file, tmp_path):
     names = {"--report": "r.html", "--model": "m.json", "--plot": "p.png", "--out": "t.xlsx"}
     options = [text for key, name in names.items() for text in (key, tmp_path / name)]
-    shown = run("fit", file, "-r", "origin", "--test-fraction", 0.3, *options).output
+    shown = run("fit", file, "-r", "origin", "--split", "random:0.3", *options).output
     assert max(map(len, shown.splitlines())) <= 80
     assert "versicolor" in shown
     assert all((tmp_path / name).stat().st_size > 1000 for name in names.values())
@@ -112,7 +112,7 @@ def test_predictions_of_a_file_are_those_of_the_estimator(file, iris, tmp_path):
     table.to_csv(file, index=False)
     refused("predict", tmp_path / "m.json", file)
     refused("predict", tmp_path / "m.json", file, "--intervals", "normal")
-    found = run_json("predict", tmp_path / "m.json", file, "--drop-missing")
+    found = run_json("predict", tmp_path / "m.json", file, "--missing", "drop")
     assert found["predictions"][4]["prediction"] == ""
     assert len(found["predictions"]) == 150
 

@@ -17,7 +17,7 @@ from _helpers.command_line import (
 from plsdof.complexity.comparison import CONTESTANTS, compare_splits
 from plsdof.datasets import load_ozone
 
-OPTIONS = ("compare", OZONE, "-r", "V4", "--drop-missing", "--splits", 3)
+OPTIONS = ("compare", OZONE, "-r", "V4", "--missing", "drop", "--splits", 3)
 
 
 def test_numbers_are_those_of_the_library():
@@ -60,7 +60,7 @@ def test_groups_and_preprocessing_reach_the_splits(tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [("--cv", 5), ("--preprocess", "snv", "--preprocess", "none"), ("--test-fraction", 2)],
+    [("--cv", 5), ("--preprocess", "auto"), ("--test-fraction", 2)],
     ids=str,
 )
 def test_what_does_not_go_with_splits_is_refused(options):

@@ -147,7 +147,7 @@ def spectra(tmp_path_factory):
         ("--preprocess", "savgol:7:2:1,snv", "--cv", 5),
         ("--preprocess", "msc", "--cv", 4, "--test", "test.csv", "--criterion", "bic"),
         ("--preprocess", "baseline,autoscale", "--method", "ridge", "--cv", 3),
-        ("--test-fraction", 0.3, "--groups", "batch", "--preprocess", "detrend", "--cv", 5),
+        ("--split", "random:0.3", "--groups", "batch", "--preprocess", "detrend", "--cv", 5),
         ("--test-rows", "set=test", "--exclude-rows", "1:5,33", "--method", "pcr", "--cv", 5),
         ("--criterion", "average", "--cv", 10),
     ],
@@ -216,7 +216,7 @@ def test_reports_and_plots_show_a_sample_of_the_rows_and_say_so(spectra, tmp_pat
 
 def test_rows_to_test_on_that_take_too_much_memory_are_refused(spectra, monkeypatch):
     monkeypatch.setattr(streamed, "_MOST_NUMBERS", 1000)
-    line = refused("fit", spectra / "folder", "--streamed", "-r", "fat", "--test-fraction", 0.4)
+    line = refused("fit", spectra / "folder", "--streamed", "-r", "fat", "--split", "random:0.4")
     assert "80 rows to test on are kept in memory" in line
     assert "plsdof predict" in line
 
@@ -486,7 +486,7 @@ def test_a_missing_value_is_named_by_file_row_and_column(tmp_path):
     line = refused("fit", folder, "--streamed", "-r", "y", "--model", tmp_path / "model.json")
     assert "part-1.csv: the value in row 26 of column 'x1' is missing" in line
     assert not (tmp_path / "model.json").exists()
-    assert "--drop-missing" in line
+    assert "--missing drop" in line
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -512,7 +512,7 @@ def test_rows_with_missing_values_are_dropped_from_files_as_from_memory(
     else:
         where = tmp_path / "table.parquet"
         frame.to_parquet(where)
-    words = ("fit", where, "-r", "y", "-x", "g", "--drop-missing", *options)
+    words = ("fit", where, "-r", "y", "-x", "g", "--missing", "drop", *options)
     found, known = run_json(*words, "--streamed"), run_json(*words, "--in-memory")
     assert found["rows_dropped"] == known["rows_dropped"] == (2 if "3,46" in options else 3)
     assert any("rows dropped because of missing values" in note for note in found["notes"])
@@ -528,7 +528,7 @@ def test_infinite_values_are_not_missing(tmp_path):
     frame.loc[45, "x1"] = np.inf
     frame.loc[5, "x1"] = np.nan
     frame.to_parquet(tmp_path / "t.parquet")
-    line = refused("fit", tmp_path / "t.parquet", "-r", "y", "--streamed", "--drop-missing")
+    line = refused("fit", tmp_path / "t.parquet", "-r", "y", "--streamed", "--missing", "drop")
     assert "row 46 of column 'x1' is infinite" in line
 
 

@@ -47,10 +47,10 @@ def test_interpolation_fills_narrow_gaps_and_counts_them(files, tmp_path):
     # The wide gap is not crossed unless that is asked for.
     run("fit", wide, *options, code=2)
     assert run_json("fit", wide, *options[:-1], "interpolate:20")["n"] == 60
-    assert run_json("predict", model, wide, "--missing", "interpolate:20")["compared"] == 60
+    assert run_json("predict", model, wide, "--missing", "interpolate:20")["merit"]["n"] == 60
     run("predict", model, wide, code=2)
     dropped = run_json("predict", model, wide, "--missing", "drop")
-    assert dropped["compared"] == 57
+    assert dropped["merit"]["n"] == 57
 
 
 def test_imputation_is_a_step_of_the_recipe_and_of_the_model(files, tmp_path):
@@ -72,22 +72,12 @@ def test_imputation_is_a_step_of_the_recipe_and_of_the_model(files, tmp_path):
     rmse = np.sqrt(np.mean(errors**2))
     assert content["merit"]["cross-validation"]["rmse"] == pytest.approx(rmse, rel=1e-7)
     found = run_json("predict", model, wide)
-    assert found["compared"] == 60
+    assert found["merit"]["n"] == 60
     assert "26 missing values" in filled_note(found)
     chain = run_json(
         "fit", wide, "-r", "octane", *FAST, "--missing", "impute", "--preprocess", "snv"
     )
     assert chain["recipe"]["preprocessing"] == "impute,snv"
-
-
-def test_missing_drop_is_drop_missing(files):
-    _, wide, _, _, _ = files
-    found = [
-        run_json("fit", wide, "-r", "octane", *FAST, *way)
-        for way in (("--missing", "drop"), ("--drop-missing",))
-    ]
-    assert found[0]["n"] == found[1]["n"] == 57
-    assert found[0]["merit"] == found[1]["merit"]
 
 
 def test_test_rows_and_comparisons_are_filled_too(files):
@@ -106,7 +96,6 @@ def test_test_rows_and_comparisons_are_filled_too(files):
         ("--missing", "impute:3"),
         ("--missing", "interpolate:0"),
         ("--missing", "interpolate:x"),
-        ("--missing", "drop", "--drop-missing"),
         ("--missing", "impute", "--streamed"),
         (),
     ],

@@ -30,8 +30,10 @@ from plsdof.files.models import checksum
 )
 def test_fit_then_predict_gives_the_fitted_values(tmp_path, file, response, load, method):
     model, out = tmp_path / "model.json", tmp_path / "out.csv"
-    run("fit", file, "-r", response, "--drop-missing", "--model", model, "--method", method, "-q")
-    run("predict", model, file, "--drop-missing", "--out", out, "--level", 0.8)
+    run(
+        "fit", file, "-r", response, "--missing", "drop", "--model", model, "--method", method, "-q"
+    )
+    run("predict", model, file, "--missing", "drop", "--out", out, "--level", 0.8)
     X, y = load(return_X_y=True)
     most, scale = min(30, X.shape[1]), response != "octane"
     fit = {
@@ -75,10 +77,10 @@ def test_predict_finds_columns_in_any_order_and_ignores_others(tmp_path, model):
         [one["prediction"] for one in expected["predictions"]],
         rtol=1e-9,
     )
-    assert found["rmse"] is None
-    assert expected["compared"] == 30
+    assert found["merit"] is None
+    assert expected["merit"]["n"] == 30
     residuals = [one["prediction"] - one["observed"] for one in expected["predictions"]]
-    assert expected["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(residuals))))
+    assert expected["merit"]["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(residuals))))
 
 
 def test_predict_shows_a_table_within_80_columns(tmp_path, model):
@@ -126,7 +128,7 @@ def test_of_rows_that_are_not_predicted_nothing_is_said(tmp_path, model):
     frame = pd.read_csv(file)
     frame.loc[3, "x4"] = np.nan
     frame.to_csv(file, index=False)
-    row = run_json("predict", model, file, "--drop-missing")["predictions"][3]
+    row = run_json("predict", model, file, "--missing", "drop")["predictions"][3]
     assert (row["t2"], row["q"], row["unusual"]) == (None, None, None)
 
 
@@ -224,7 +226,7 @@ def test_predict_refuses_tables_that_do_not_fit(tmp_path, model):
     frame.loc[3, "x4"] = np.nan
     frame.to_csv(tmp_path / "gap.csv", index=False)
     assert "'x4' 1" in refused("predict", model, tmp_path / "gap.csv")
-    found = run_json("predict", model, tmp_path / "gap.csv", "--drop-missing")
+    found = run_json("predict", model, tmp_path / "gap.csv", "--missing", "drop")
     assert found["predictions"][3]["prediction"] is None
     assert found["predictions"][4]["prediction"] is not None
 
@@ -265,8 +267,8 @@ def test_one_unreadable_reference_value_costs_one_row_and_is_named(tmp_path, mod
     lines[5] = ",".join([value, *lines[5].split(",")[1:]])
     file.write_text("\n".join(lines) + "\n")
     found = run_json("predict", model, file)
-    assert found["compared"] == 29
-    assert found["rmse"] > 0
+    assert found["merit"]["n"] == 29
+    assert found["merit"]["rmse"] > 0
     assert found["predictions"][4]["observed"] is None
     assert any(repr(value) in note and "row 5" in note for note in found["notes"])
     assert "Accuracy" in said("predict", model, file)

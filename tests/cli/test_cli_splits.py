@@ -24,13 +24,6 @@ def test_split_keeps_rows_apart_and_states_them(way):
     assert again["n"] == content["n"] == 60 - len(expected)
 
 
-def test_random_splits_are_those_of_test_fraction():
-    ways = (("--split", "random:0.2"), ("--test-fraction", "0.2"))
-    found = [run_json("fit", GASOLINE, "-r", "octane", *way, "--no-std-errors") for way in ways]
-    assert found[0]["test"]["rows"] == found[1]["test"]["rows"]
-    assert found[0]["recipe"]["test rows"] == found[1]["recipe"]["test rows"]
-
-
 def test_groups_stay_on_one_side(tmp_path):
     lines = GASOLINE.read_text().splitlines()
     marked = [f"{line},{'batch' if not i else f'b{i // 4}'}" for i, line in enumerate(lines)]

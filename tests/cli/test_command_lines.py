@@ -51,7 +51,6 @@ VALUES = {
     "test": ["test.csv", "table.csv"],
     "missing": ["drop", "interpolate", "impute"],
     "split": ["kennard-stone:0.3", "duplex:0.3"],
-    "test_fraction": ["0.3", "0.2"],
     "test_rows": ["1:4", "batch=b1"],
 }
 BY_METAVAR = {"N": ["3", "4"], "M": ["3", "4"], "P": ["0.9", "0.8"], "SHARE": ["0.9", "0.8"]}

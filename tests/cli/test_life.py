@@ -389,7 +389,7 @@ def test_a_row_without_prediction_is_rejected(several, tmp_path):
     frame = pd.read_csv(several / "new.csv")
     frame.iloc[0, 5] = np.nan
     frame.to_csv(tmp_path / "holes.csv", index=False)
-    found = run_json("predict", several / "fat.json", tmp_path / "holes.csv", "--drop-missing")
+    found = run_json("predict", several / "fat.json", tmp_path / "holes.csv", "--missing", "drop")
     assert found["predictions"][0]["status"] == "reject"
     assert found["predictions"][0]["reason"] == "no prediction"
 

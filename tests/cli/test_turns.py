@@ -136,17 +136,17 @@ def test_rows_of_summaries_are_named(save, word):
     file = save(pd.concat([FRAME, mean.assign(id=word)]))
     assert told(file, f"31 ({word!r})", "--exclude-rows 31")
     wrong = save(pd.concat([FRAME.drop(columns="id"), mean.assign(fat=word)]), "wrong.csv")
-    with pytest.raises(InvalidInputError, match=r"row 31.*summary.*--drop-missing"):
+    with pytest.raises(InvalidInputError, match=r"row 31.*summary.*--missing drop"):
         problem(wrong)
     advised = JoinedReading(na=(word,))
-    assert len(problem(wrong, reading=advised, drop_missing=True).rows.y) == N
+    assert len(problem(wrong, reading=advised, missing="drop").rows.y) == N
 
 
 def test_rows_dropped_because_of_missing_values_are_listed(save):
     holes = FRAME.copy()
     holes.loc[[2, 5, 9], "1104"] = np.nan
     file = save(holes)
-    found = notes(file, drop_missing=True, exclude_rows=("6",))
+    found = notes(file, missing="drop", exclude_rows=("6",))
     assert "2 of 29 rows dropped because of missing values: 3 ('S-02'), 10 ('S-09')." in found
 
 
@@ -161,7 +161,7 @@ def test_ids_that_several_new_rows_have_are_said(save, tmp_path):
     PLSRegressor(2).fit(FRAME[WAVES], FRAME["fat"]).save(tmp_path / "m.json")
     new = pd.concat([FRAME, FRAME.iloc[[3, 3, 7]]])
     new.iloc[5, 4] = np.nan
-    found = run_json("predict", tmp_path / "m.json", save(new), "--id", "id", "--drop-missing")
+    found = run_json("predict", tmp_path / "m.json", save(new), "--id", "id", "--missing", "drop")
     assert any("'S-03' (rows 4, 31, 32), 'S-07' (rows 8, 33)" in note for note in found["notes"])
     assert any("not predicted: 'S-05'" in note for note in found["notes"])
     assert len(found["predictions"]) == N + 3

@@ -62,6 +62,14 @@ class ClassAnalysis:
             "labels."
         )
 
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """Return the errors by class as tables, by the rows they are of."""
+        classes = [str(one) for one in self.model.classes_]
+        return {
+            f"errors {rows}": {"class": classes, **found.columns()}
+            for rows, found in self.errors.items()
+        }
+
     def to_content(self) -> dict[str, Any]:
         """Return the analysis as numbers and texts by name."""
         m, left = self.model, self.model.left_out_

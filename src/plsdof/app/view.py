@@ -346,9 +346,9 @@ def _excluded(
     }
 
 
-_PLAIN = {"file", "response", "features", "exclude", "groups", "label", "drop_missing", "chain"}
+_PLAIN = {"file", "response", "features", "exclude", "groups", "label", "chain", "test"}
 _PLAIN |= {"excluded", "sheet", "header_row", "skip_rows", "transpose", "na", "test_rows"}
-_PLAIN |= {"test_fraction", "test"}
+_PLAIN |= {"split"}  # the rows themselves are named
 
 
 def _python(table: Table, analysis: Analysis, options: Options) -> Iterator[str]:
@@ -357,6 +357,7 @@ def _python(table: Table, analysis: Analysis, options: Options) -> Iterator[str]
     fields = dict(vars(request))
     asked = {n: v for n, v in fields.items() if v != type(request).__dataclass_fields__[n].default}
     strange = set(options) - _PLAIN - set(fields)
+    strange -= {"missing"} if options.get("missing") == "drop" else set()
     if strange or not isinstance(data, TableProblem):
         yield f"# {', '.join(sorted(strange))}: on the command line only."
         return

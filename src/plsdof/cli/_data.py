@@ -1,6 +1,5 @@
 """From a file and a choice of columns to predictors and response, whole or piece by piece."""
 
-import os
 import re
 import shlex
 from collections import Counter
@@ -12,35 +11,11 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.display import plural
-from plsdof._core.inputs import Array, as_fraction
+from plsdof._core.inputs import Array
 from plsdof.analysis.analysis import Request
-from plsdof.analysis.data import (
-    Measured,
-    Numbers,
-    Rows,
-    TableProblem,
-    row_name,
-)
-from plsdof.cli._tables import (
-    JoinedReading,
-    Mask,
-    averaged_table,
-    check_missing,
-    choose_rows,
-    few_values,
-    filled_in_words,
-    find_response,
-    interpolate,
-    located,
-    match_columns,
-    measurements,
-    missing_values,
-    row_labels,
-    same_sample,
-    seen_before,
-    suspects,
-    without_any,
-)
+from plsdof.analysis.data import Measured, Rows, TableProblem
+from plsdof.cli import _tables as tables
+from plsdof.cli._tables import JoinedReading, Mask, located, without_any
 from plsdof.errors import InvalidInputError
 from plsdof.files.blocks import FileBlocks, file_blocks
 from plsdof.files.columns import (
@@ -57,7 +32,6 @@ from plsdof.files.columns import (
     wavelengths,
 )
 from plsdof.files.tables import PARQUET, ZIP, Table, files_in, holds_spectra
-from plsdof.files.text import require_pandas
 from plsdof.large.blocks import RowBlocks, take_rows
 
 # So many columns named by numbers make a spectrum, if others are fewer.
@@ -84,28 +58,25 @@ class Part:
         Column that names samples: their measurements are averaged first.
     groups, label : str or None
         Columns that say which rows belong together, and what rows are called: not predictors.
-    drop_missing : bool
-        Leave out rows with missing values.
     missing : str or None
-        "drop" does the same; "interpolate" or "interpolate:5" fills them along the wavelengths,
-        "impute" by the other rows.
+        "drop" leaves out rows with missing values; "interpolate" or "interpolate:5" fills them
+        along the wavelengths, "impute" by the other rows.
     exclude_rows : tuple of str
         Numbers and ranges such as 1,5,41:60, or COLUMN=VALUE; see `choose_rows`.
     """
 
-    response: tuple[str, ...]
+    response: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     groups: str | None = None
     average_by: str | None = None
     label: str | None = None
-    drop_missing: bool = False
     missing: str | None = None
     exclude_rows: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse columns that were asked for by name in two places."""
-        check_missing(self.missing, drop_missing=self.drop_missing)
+        tables.check_missing(self.missing)
         for response in self.response:
             if response in self.features:
                 raise InvalidInputError(f"{shortened(response)} is the response, not a predictor.")
@@ -119,11 +90,6 @@ class Part:
                     raise InvalidInputError(
                         f"{option} {shortened(name)}: the column is {role}; choose another one."
                     )
-
-    @property
-    def drops(self) -> bool:
-        """Whether rows with missing values are left out."""
-        return self.drop_missing or self.missing == "drop"
 
     def steps(self, preprocess: str) -> str:
         """Return preprocessing steps, with one in front that fills what is missing if asked for."""
@@ -148,28 +114,19 @@ class TestRows:
         A table of its own.
     test_rows : tuple of str
         Numbers and ranges, or COLUMN=VALUE; see `choose_rows`.
-    test_fraction : float or None
-        A share of the rows, drawn at random (by scikit-learn, with ``random_state=0``).
     split : str or None
         A way to split and a share, such as kennard-stone:0.3; see `chemometrics.splits`.
     """
 
     test: Path | None = None
     test_rows: tuple[str, ...] = ()
-    test_fraction: float | None = None
     split: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse contradictions before a table is read."""
-        given = [
-            f"--{name.replace('_', '-')}"
-            for name, value in vars(self).items()
-            if value or value == 0
-        ]
+        given = [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value]
         if len(given) > 1:
             raise InvalidInputError(f"{' and '.join(given)} exclude each other; give one of them.")
-        if self.test_fraction is not None:
-            as_fraction(self.test_fraction, "--test-fraction")
         if self.split is not None:
             from plsdof.chemometrics.splits import parse_split
 
@@ -179,114 +136,133 @@ class TestRows:
                 raise InvalidInputError(f"--split {self.split[:40]}: {error}") from error
 
     @property
-    def way(self) -> str | None:
-        """How rows are chosen, if not by their numbers."""
-        return self.split if self.test_fraction is None else f"random:{self.test_fraction:g}"
-
-    @property
     def are_inside(self) -> bool:
         """Whether they are rows of the table that is fitted."""
-        return bool(self.test_rows) or self.way is not None
+        return bool(self.test_rows) or self.split is not None
 
 
-# A table in memory
-# -----------------
+# From a table to what is analysed
+# --------------------------------
 
 
 def read_problems(
-    file: Path | Sequence[Path], part: Part, *, reading: JoinedReading, test: TestRows | None = None
+    file: Path | Sequence[Path],
+    part: Part,
+    *,
+    reading: JoinedReading,
+    test: TestRows | None = None,
+    request: Request | None = None,
+    streamed: bool = False,
+    drawn: bool = False,
+    progress: bool = False,
 ) -> list[TableProblem]:
-    """Read a table and take the responses, one at a time, and the predictors out of it."""
+    """Read a table and take the responses, one at a time, and the predictors out of it.
+
+    If it is ``streamed``, memory is bounded: one pass over the files for the response and what
+    rows are chosen by, and one each for missing values, for steps that learn from rows, and for
+    rows that are kept in memory: those to test on, and a sample of those that are ``drawn``.
+    """
+    test, request = test or TestRows(), request or Request()
+    if not part.response:
+        raise InvalidInputError("choose the column to predict with --response.")
+    if streamed:
+        assert isinstance(file, Path)
+        _refuse_streamed(file, part, reading, request, drawn=drawn)
+        with located(file):
+            return [
+                _streamed(file, response, part, reading, test, request, drawn, progress)
+                for response in part.response
+            ]
     table = reading.with_response(file, part.response, part.label)
     with located(table.source):
-        targets = [find_response(table, response, reading) for response in part.response]
+        targets = [tables.find_response(table, response) for response in part.response]
         single = table
         if part.average_by is not None:
             for target in filter(table.is_text, targets):
-                names = labels_of(table, part.average_by), labels_of(table, target)
-                pairs = set(zip(*names, strict=True))
+                found = labels_of(table, part.average_by), labels_of(table, target)
+                pairs = set(zip(*found, strict=True))
                 if len(pairs) > len({sample for sample, _ in pairs}):
                     raise InvalidInputError(
                         f"--average-by {shortened(part.average_by)}: some sample has several "
                         f"classes of {shortened(target)}, which cannot be averaged."
                     )
-            table = averaged_table(table, part.average_by, targets)
+            table = tables.averaged_table(table, part.average_by, targets)
             part = replace(part, label=part.label or part.average_by)
-        if len(table) < 2:
-            raise InvalidInputError("there is only 1 row; a fit needs more.")
-        return [
-            _with_measured(
-                _problem(table, target, targets, part, reading, test or TestRows()), single, part
-            )
-            for target in targets
-        ]
+        apart = [find_column(name, table.names) for name in part.apart]
+        problems = []
+        for target in targets:
+            others = [*apart, *(name for name in targets if name != target)]
+            names, notes = _predictors(table, target, part, others)
+            one = _problem(table, target, names, (*table.notes, *notes), part, reading, test)
+            if part.average_by is not None:
+                one = replace(one, measured=_measured(one, single, part.average_by))
+            problems.append(one.after(request.preprocess))
+        return problems
 
 
-def _with_measured(problem: TableProblem, single: Table, part: Part) -> TableProblem:
-    """Return a problem of means that knows the measurements of its rows."""
-    if part.average_by is None:
-        return problem
-    samples = labels_of(single, part.average_by)
+def _measured(problem: TableProblem, single: Table, by: str) -> Measured:
+    """Return the measurements that the rows of a problem are means of."""
+    samples = labels_of(single, by)
     order = list(dict.fromkeys(samples.tolist()))
     kept = np.isin(samples, [order[i - 1] for i in problem.rows.numbers.tolist()])
-    X = single.numbers(problem.names)[kept]
-    measured = Measured(column=part.average_by, X=X, samples=samples[kept])
-    return replace(problem, measured=measured)
+    return Measured(column=by, X=single.numbers(problem.names)[kept], samples=samples[kept])
 
 
 def _problem(
     table: Table,
     target: str,
-    targets: Sequence[str],
+    names: tuple[str, ...],
+    notes: tuple[str, ...],
     part: Part,
     reading: JoinedReading,
     test: TestRows,
+    pieces: "_Pieces | None" = None,
 ) -> TableProblem:
-    apart = [find_column(name, table.names) for name in part.apart]
-    apart += [name for name in targets if name != target]
-    names, about_columns = _predictors(table, target, part, apart)
-    everything, missing, about_holes = _rows_of(table, target, names, part)
+    """Choose rows and look at them; of a table in ``pieces`` only the response is in memory."""
+    everything, missing, about_holes = _rows_of(table, target, () if pieces else names, part)
 
     def complete(wanted: Mask) -> Mask:
-        _require_complete(table, missing[wanted], (target, *names), part.drops)
-        return without_any(missing)
+        used = (target, *everything.X.columns)
+        _require_complete(table, missing[wanted], used, part.missing == "drop")
+        whole = without_any(missing)
+        return whole & pieces.blocks.complete_rows() if pieces and part.missing == "drop" else whole
 
     chosen = _chosen_rows(table, part, test, complete, everything)
-    rows, used = everything.take(chosen.fit), everything.take(chosen.fit | chosen.test)
-    notes = [*table.notes, *about_columns, *chosen.notes, *about_holes]
-    doubts = list(suspects(table, used, target, groups=part.groups))
-    tested, note = _test_table(test.test, target, names, reading, part, rows.classes)
-    notes += note
+    rows = everything.take(chosen.fit)
+    tested, note = _test_table(
+        test.test, target, names, reading, part, table.source, rows.classes)
+    if not rows.classes and np.all(rows.y == rows.y[0]):
+        raise InvalidInputError(
+            f"{shortened(target)} is {rows.y[0]:g} in all rows; there is nothing to predict."
+        )
+    used = everything.take(chosen.fit | chosen.test)
+    doubts = list(tables.suspects(table, used, target, groups=part.groups))
+    facts: dict[str, Any] = {"rows": rows, "X": rows.X, "test": tested}
+    if pieces:
+        facts |= pieces.rows(chosen, everything)
+    elif chosen.test.any():
+        facts["test"] = everything.take(chosen.test)
     if chosen.test.any():
         source = f"{int(chosen.test.sum())} rows of {Path(table.source).name}"
-        tested = replace(everything.take(chosen.test), source=source)
-    doubts += seen_before(rows, tested)
-    if not rows.classes and np.all(rows.y == rows.y[0]):
-        raise InvalidInputError(_constant(target, rows.y[0]))
+        facts["test"] = replace(facts["test"], source=source)
+    doubts += [] if pieces else tables.seen_before(rows, facts["test"])
     return TableProblem(
-        rows=rows,
-        X=rows.X,
+        **facts,
         y=rows.y,
-        test=tested,
         replicates=_replicates(table, [target, *names], part.label),
         shape=(len(rows.y), len(names)),
         names=names,
         response=target,
         source=table.source,
-        described=table.described,
-        notes=tuple(notes),
+        described=f"blocks of {plural(pieces.blocks.step, 'row')}" if pieces else table.described,
+        notes=(*notes, *chosen.notes, *about_holes, *note),
         doubts=tuple(doubts),
         **chosen.facts,
     )
 
 
 def _rows_of(
-    table: Table,
-    target: str,
-    names: tuple[str, ...],
-    part: Part,
-    label: bool = True,
-    classes: tuple[str, ...] = (),
+    table: Table, target: str, names: tuple[str, ...], part: Part, classes: tuple[str, ...] = ()
 ) -> tuple[Rows, Mask, tuple[str, ...]]:
     """Return all rows, which of their values forbid a row (response first), and what was filled."""
     if classes or table.is_text(target):
@@ -298,21 +274,21 @@ def _rows_of(
     X = table.numbers(names)
     notes: tuple[str, ...] = ()
     if part.missing is not None and part.missing.startswith("interpolate"):
-        X, notes = interpolate(X, names, part.missing)
+        X, notes = tables.interpolate(X, names, part.missing)
     holes = np.isnan(X)
     if part.missing == "impute":
         # A row needs some value, and a column, too.
         how = "imputed by components of the other values, made anew where rows are left out"
-        notes = filled_in_words(holes & ~holes.all(axis=1, keepdims=True), how)
+        notes = tables.filled_in_words(holes & ~holes.all(axis=1, keepdims=True), how)
         holes &= holes.all(axis=1, keepdims=True) | holes.all(axis=0)
     rows = Rows(
         classes=classes,
         X=table.with_names(X, names),
         y=y,
         numbers=table.row_numbers,
-        labels=row_labels(table, part.label) if label else row_labels(table, None),
+        labels=tables.row_labels(table, part.label),
         source=table.source,
-        weights=measurements(table) if label else None,
+        weights=tables.measurements(table),
     )
     return rows, np.column_stack([np.isnan(y), holes]), notes
 
@@ -331,10 +307,8 @@ def _coded(table: Table, target: str, classes: tuple[str, ...]) -> tuple[Array, 
     return np.array([places[one] for one in found]), classes
 
 
-def _require_complete(
-    table: Table, missing: Mask, names: tuple[str, ...], drop_missing: bool, fewest: int = 2
-) -> None:
-    """Refuse columns without values, values that are missing, and what leaves too few rows."""
+def _require_complete(table: Table, missing: Mask, names: tuple[str, ...], drop: bool) -> None:
+    """Refuse columns without values, and values that are missing unless they are dropped."""
     gone = [shortened(name) for i, name in enumerate(names) if missing[:, i].all()]
     if gone and len(missing):
         advice = "leave it out with --exclude"
@@ -343,19 +317,9 @@ def _require_complete(
         if table.described.startswith("Excel"):
             advice += ", or, if there are formulas, open the file in a spreadsheet and save it"
         raise InvalidInputError(f"no values at all in {listed(gone)}; {advice}.")
-    if missing.any() and not drop_missing:
+    if missing.any() and not drop:
         advice = "to drop these rows, or --exclude to leave out columns"
-        raise InvalidInputError(missing_values(missing, names, advice))
-    count = int(np.count_nonzero(without_any(missing)))
-    if count < fewest:
-        raise InvalidInputError(
-            f"{len(table) - count} of {len(table)} rows have missing values, or are left out, "
-            "which leaves too few; use --exclude to leave out the columns with missing values."
-        )
-
-
-def _constant(response: str, value: float) -> str:
-    return f"{shortened(response)} is {value:g} in all rows; there is nothing to predict."
+        raise InvalidInputError(tables.missing_values(missing, names, advice))
 
 
 # Which rows are fitted, and which are kept apart to test a model on
@@ -373,55 +337,52 @@ class _ChosenRows:
 
 
 def _chosen_rows(
-    table: Table,
-    part: Part,
-    test: TestRows,
-    complete: Callable[[Mask], Mask],
-    everything: Rows | None = None,
+    table: Table, part: Part, test: TestRows, complete: Callable[[Mask], Mask], everything: Rows
 ) -> _ChosenRows:
-    """Choose rows; ``complete`` says which rows have no missing value, given those wanted.
-
-    ``everything`` are all rows with their numbers, where they are in memory.
-    """
+    """Choose rows; ``complete`` says which rows have no missing value, given those wanted."""
     fit, notes = np.ones(len(table), dtype=bool), []
     if part.exclude_rows:
-        fit = ~choose_rows(table, part.exclude_rows, "--exclude-rows", part.label)
+        fit = ~tables.choose_rows(table, part.exclude_rows, "--exclude-rows", part.label)
         notes.append(f"Left out as asked for: {plural(int((~fit).sum()), 'row')}.")
     excluded, wanted = np.flatnonzero(~fit), int(fit.sum())
     fit = fit & complete(fit)
     dropped = wanted - int(fit.sum())
-    labels = row_labels(table, part.label)
+    if fit.sum() < 2:
+        raise InvalidInputError(
+            f"there are {int(fit.sum()) or 'no'} rows to fit; at least 2 are needed. "
+            f"{len(excluded)} are left out as asked for, {dropped} because of missing values: "
+            "columns can be left out with --exclude instead."
+        )
     if dropped:
-        gone = np.flatnonzero(~fit & ~np.isin(np.arange(len(fit)), excluded)).tolist()
-        shown = listed([row_name(table.row_numbers, labels, i) for i in gone], _MOST_DROPPED)
+        gone = np.setdiff1d(np.flatnonzero(~fit), excluded).tolist()
+        shown = listed([everything.row_name(i) for i in gone], _MOST_DROPPED)
         notes.append(f"{dropped} of {wanted} rows dropped because of missing values: {shown}.")
     groups = None if part.groups is None else _groups(table, part.groups, fit)
     tested = np.zeros_like(fit)
     if test.are_inside:
-        known = None if everything is None else everything.take(fit)
-        which, note = _chosen_for_test(table, table.row_numbers[fit], groups, test, known)
+        which, note = _chosen_for_test(table, everything.take(fit), groups, test)
         tested[np.flatnonzero(fit)[which]] = True
         fit, groups = fit & ~tested, None if groups is None else groups[~which]
         notes.append(note)
     facts = {
         "groups": groups,
         "grouped_by": part.groups or "",
-        "tested_by": (test.way or "as asked for") if test.are_inside else "",
+        "tested_by": (test.split or "as asked for") if test.are_inside else "",
         "dropped": dropped,
-        "excluded": tuple(row_name(table.row_numbers, labels, int(i)) for i in excluded),
+        "excluded": tuple(everything.row_name(int(i)) for i in excluded),
     }
     return _ChosenRows(fit=fit, test=tested, facts=facts, notes=notes)
 
 
 def _chosen_for_test(
-    table: Table, numbers: Numbers, groups: Labels | None, test: TestRows, rows: Rows | None
+    table: Table, rows: Rows, groups: Labels | None, test: TestRows
 ) -> tuple[Mask, str]:
-    """Return which of the numbered rows are kept apart, and what to say about them."""
-    if test.way is not None:
-        which, how = _split(len(numbers), groups, test.way, rows), f"by {test.way}"
+    """Return which of the rows are kept apart, and what to say about them."""
+    if test.split is not None:
+        which, how = _split(rows, groups, test.split), f"by {test.split}"
     else:
-        chosen = choose_rows(table, test.test_rows, "--test-rows")
-        which, how = np.isin(numbers, table.row_numbers[chosen]), "as asked for"
+        chosen = tables.choose_rows(table, test.test_rows, "--test-rows")
+        which, how = np.isin(rows.numbers, table.row_numbers[chosen]), "as asked for"
     count = int(which.sum())
     if not 0 < count < len(which) - 1:
         raise InvalidInputError(
@@ -438,17 +399,17 @@ def _chosen_for_test(
     return which, kept_apart
 
 
-def _split(n: int, groups: Labels | None, way: str, rows: Rows | None) -> Mask:
+def _split(rows: Rows, groups: Labels | None, way: str) -> Mask:
     """Split rows, or whole groups; distances are scaled where a fit would scale."""
     from plsdof.chemometrics.splits import parse_split, split_rows
 
     method, fraction = parse_split(way)
-    X, y, scale = np.zeros((n, 1)), np.zeros(n), False
-    if method not in ("random", "last"):
-        if rows is None:
+    X, scale = rows.X.to_numpy(), wavelengths(list(rows.X.columns)) is None
+    if not X.shape[1]:  # they are not in memory
+        if method not in ("random", "last"):
             raise InvalidInputError(f"--split {method} needs the table in memory; add --in-memory.")
-        X, y, scale = rows.X.to_numpy(), rows.y, wavelengths(list(rows.X.columns)) is None
-    return split_rows(X, y, method, fraction, groups=groups, scale=scale)
+        X = np.zeros((len(rows.y), 1))
+    return split_rows(X, rows.y, method, fraction, groups=groups, scale=scale)
 
 
 def _test_table(
@@ -457,40 +418,30 @@ def _test_table(
     names: tuple[str, ...],
     reading: JoinedReading,
     part: Part,
-    classes: tuple[str, ...] = (),
+    source: str,
+    classes: tuple[str, ...],
 ) -> tuple[Rows | None, list[str]]:
     """Read rows to test on from a file, if there is one, and say how many there are."""
     if file is None:
         return None, []
-    reading, table, found = _read_for_test(file, names, reading)
+    if file.suffix != Path(source).suffix:  # where its names are was said of the other kind of file
+        reading = replace(reading, sheet=None, header_row=None, skip_rows=0, transpose=False)
+    table = reading.table(file)
     if target not in table.names and reading.response_file is not None:
         table = reading.with_response(file, [target], None)
     with located(table.source):
+        found, _ = tables.match_columns(names, table)
         if target not in table.names:
             raise InvalidInputError(
                 f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
             )
-        rows, missing, notes = _rows_of(table, target, found, part, False, classes)
-        _require_complete(table, missing, (target, *found), part.drops, fewest=1)
-    rows = rows.take(without_any(missing))
+        rows, missing, notes = _rows_of(table, target, found, replace(part, label=None), classes)
+        _require_complete(table, missing, (target, *found), part.missing == "drop")
+        rows = rows.take(without_any(missing))
+        if not len(rows.y):
+            raise InvalidInputError("all rows have missing values; none is left to test on.")
     rows = replace(rows, X=table.with_names(rows.X.to_numpy(), names), source=str(file))
     return rows, [f"Tested on {plural(len(rows.y), 'row')} of {file.name}.", *notes]
-
-
-def _read_for_test(
-    file: Path, names: tuple[str, ...], reading: JoinedReading
-) -> tuple[JoinedReading, Table, tuple[str, ...]]:
-    """Read another table with these columns: as asked for, or, if that fails, as it is found."""
-    found = replace(reading, sheet=None, header_row=None, skip_rows=0, transpose=False)
-    errors = []
-    for one in (reading, found):
-        try:
-            table = one.table(file)
-            with located(table.source):
-                return one, table, match_columns(names, table)[0]
-        except InvalidInputError as error:
-            errors.append(error)
-    raise errors[0]
 
 
 # The response and the predictors among the columns of a table
@@ -530,29 +481,25 @@ def _predictors(
         notes = (f"Left out, without a name: {listed(table.left_out)}.",)
     if not part.features:
         text = tuple(name for name in names if table.is_text(name))
-        names = tuple(name for name in names if name not in text)
         if text:
-            shown = [f"{shortened(name)} (such as {table.example(name)})" for name in text]
-            notes += (f"Left out, not numeric: {listed(shown)}.",)
-        if text and not names:
-            raise InvalidInputError(
-                f"no predictor is left; no column but the response is numeric: {listed(shown)}."
-            )
-        names, others = only_wavelengths(names)
+            shown = listed([f"{shortened(name)} (such as {table.example(name)})" for name in text])
+            notes += (f"Left out, not numeric: {shown}.",)
+        names, others = only_wavelengths(tuple(name for name in names if name not in text))
         notes += others
     if not names:
-        raise InvalidInputError("no predictor is left; choose others with --features.")
+        raise InvalidInputError(
+            f"no predictor is left; choose others with --features. {' '.join(notes)}".rstrip()
+        )
     if names != in_order(names):
         names = in_order(names)
         notes += ("The columns were put in the order of their numbers.",)
-    units = {name: table.unit(name) for name in (response, *names)}
-    written = [f"{shortened(name)} ({unit})" for name, unit in units.items() if unit]
-    if written:
-        notes += (f"Read as numbers without their unit: {listed(written)}.",)
-    marked = {name: table.grouped(name) for name in (response, *names)}
-    shown = [f"{shortened(name)} (such as {one})" for name, one in marked.items() if one]
-    if shown:
-        notes += (f"Read without marks between thousands: {listed(shown)}.",)
+    for how, found, example in (
+        ("Read as numbers without their unit", table.unit, "({})"),
+        ("Read without marks between thousands", table.grouped, "(such as {})"),
+    ):
+        seen = {name: found(name) for name in (response, *names)}
+        shown = listed([f"{shortened(n)} {example.format(one)}" for n, one in seen.items() if one])
+        notes += (f"{how}: {shown}.",) if shown else ()
     return names, notes
 
 
@@ -628,8 +575,10 @@ def is_streamed(file: Path, in_memory: bool | None) -> bool:
     return start != ZIP and found.st_size > (LARGE_PARQUET if start == PARQUET else LARGE_TEXT)
 
 
-def refuse_streamed(file: Path, reading: JoinedReading, request: Request, *, sample: bool) -> None:
-    """Refuse options that need the table in memory."""
+def _refuse_streamed(
+    file: Path, part: Part, reading: JoinedReading, request: Request, *, drawn: bool
+) -> None:
+    """Refuse options that need the table in memory, and what cannot be read again."""
     for option, is_wanted in {
         "--cv loo": request.cv == "loo",
         "--permutations": request.permutations is not None,
@@ -637,7 +586,9 @@ def refuse_streamed(file: Path, reading: JoinedReading, request: Request, *, sam
         "--covariance": request.covariance != "homoscedastic",
         "--select": request.select is not None,
         # The leverage of a row in an average depends on the responses of all rows.
-        "--report of an average": request.criterion == "average" and sample,
+        "--report of an average": request.criterion == "average" and drawn,
+        "--missing": part.missing not in (None, "drop"),
+        "--average-by": part.average_by is not None,
         **{f"--{name.replace('_', '-')}": bool(value) for name, value in vars(reading).items()},
     }.items():
         if is_wanted:
@@ -645,49 +596,68 @@ def refuse_streamed(file: Path, reading: JoinedReading, request: Request, *, sam
                 f"{option} needs the table in memory, but {shortened_path(str(file))} is read "
                 f"piece by piece; leave {option} out, or add --in-memory if the table fits."
             )
-
-
-def read_streamed(
-    file: Path, part: Part, request: Request, *, test: TestRows, sample: bool, progress: bool
-) -> list[TableProblem]:
-    """Read a file, or the files of a folder, in bounded memory, once for every response.
-
-    One pass for the response and what rows are chosen by, and one each for missing values, for
-    steps that learn from rows, and for rows that are kept in memory: those to test on, and a
-    ``sample`` for pictures.
-    """
-    asked = {"--missing": part.missing not in (None, "drop"), "--average-by": part.average_by}
-    for option, is_wanted in asked.items():
-        if is_wanted:
-            raise InvalidInputError(
-                f"{option} needs the table in memory; add --in-memory if it fits."
-            )
-    if file.is_dir():
-        files_in(file)
-    elif file.exists() and not file.is_file():
+    if file.exists() and not file.is_file() and not file.is_dir():
         raise InvalidInputError(
             f"{shortened_path(str(file))}: it is read more than once, which needs a file or a "
             "folder; leave out --streamed."
         )
-    with located(file):
-        return [
-            _streamed(file, response, part, request, test, sample, progress)
-            for response in part.response
-        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pieces:
+    """A table that is read piece by piece, how it is preprocessed, and whether it is drawn."""
+
+    blocks: FileBlocks
+    steps: str
+    drawn: bool
+
+    def rows(self, chosen: _ChosenRows, everything: Rows) -> dict[str, Any]:
+        """Return the chosen rows in pieces, and by one pass a sample and the rows to test on."""
+        blocks, p = self.blocks, self.blocks.n_columns
+        rows, chain = RowBlocks(blocks, None if chosen.fit.all() else chosen.fit), None
+        if self.steps != "none":  # it needs scikit-learn, which takes a second to import
+            from plsdof.chemometrics.preprocessing import Preprocessor
+
+            chain = Preprocessor(self.steps).fit_blocks(rows)
+            rows = RowBlocks(blocks, rows.keep, chain.transform)
+        fitted, count = np.flatnonzero(chosen.fit), int(chosen.test.sum())
+        if count * p > _MOST_NUMBERS:
+            raise InvalidInputError(
+                f"{count:,} rows to test on are kept in memory and take {8e-9 * count * p:.1f} GB; "
+                "keep fewer apart, or put them into a file of their own for plsdof predict."
+            )
+        most = min(_SAMPLE, len(fitted)) if self.drawn else 0
+        places = np.sort(np.random.default_rng(0).choice(len(fitted), most, replace=False))
+        wanted = chosen.test.copy()
+        wanted[fitted[places]] = True
+        X = take_rows(RowBlocks(blocks, wanted)) if wanted.any() else np.empty((0, p))
+        kept = everything.take(wanted)
+        kept = replace(kept, X=kept.X.__class__(X, columns=list(blocks.names), copy=False))
+        found = {"rows": kept.take(~chosen.test[wanted]), "X": rows, "places": places}
+        found |= {"test": kept.take(chosen.test[wanted])} if count else {}
+        return found | {"preprocessing": chain}
 
 
 def _streamed(
     file: Path,
     response: str,
     part: Part,
-    request: Request,
+    reading: JoinedReading,
     test: TestRows,
-    sample: bool,
+    request: Request,
+    drawn: bool,
     progress: bool,
 ) -> TableProblem:
+    exclude, columns = [*part.exclude, *part.response, *part.apart], part.features or None
+    blocks = file_blocks(file, response, columns=columns, exclude=exclude, progress=progress)
+    left_out = [shortened(name) for name in blocks.left_out]
+    notes = blocks.notes
+    if left_out:
+        notes = (f"Left out, not numeric or without a name: {listed(left_out)}.", *notes)
+    if not part.features:
+        blocks.names, others = only_wavelengths(blocks.names)
+        notes += others
     steps = request.preprocess
-    blocks, notes = _opened(file, response, part)
-    blocks.progress = progress
     if steps != "none" and blocks.names != in_order(blocks.names):
         raise InvalidInputError(
             "the columns are not in the order of their numbers, as --preprocess needs them; "
@@ -698,94 +668,10 @@ def _streamed(
     named = [text.partition("=")[0] for text in texts if "=" in text]
     wanted = [find_column(name, blocks.known) for name in (*named, *part.apart)]
     table = blocks.table(wanted, source=str(file))
-    chosen = _chosen_rows(table, part, test, lambda _: _complete_rows(blocks, table, part))
-    everything = table.numbers((blocks.target,))[:, 0]
-    y = everything[chosen.fit]
-    if len(y) < 2:
-        count = len(y) or "no"
-        raise InvalidInputError(f"there are {count} rows to fit; at least 2 are needed.")
-    if np.all(y == y[0]):
-        raise InvalidInputError(_constant(response, y[0]))
-    rows = RowBlocks(blocks, None if chosen.fit.all() else chosen.fit)
-    chain = None
-    if steps != "none":  # it needs scikit-learn, which takes a second to import
-        from plsdof.chemometrics.preprocessing import Preprocessor
-
-        chain = Preprocessor(steps).fit_blocks(rows)
-        rows = RowBlocks(blocks, rows.keep, chain.transform)
-    labels = None if part.label is None else row_labels(table, part.label)
-    drawn, kept = _kept_rows(file, blocks, chosen, everything, labels, sample)
-    tested, note = _test_table(test.test, response, blocks.names, JoinedReading(), part)
-    left_out = [shortened(name) for name in blocks.left_out]
-    said = [f"Left out, not numeric or without a name: {listed(left_out)}."] if left_out else []
-    said += [*blocks.notes, *notes, *chosen.notes, *few_values(y, response)]
-    said += [*([] if part.groups else same_sample(y, response)), *note]
-    return TableProblem(
-        rows=drawn,
-        X=rows,
-        y=y,
-        places=kept.pop("places"),
-        test=kept.pop("test") or tested,
-        preprocessing=chain,
-        shape=(len(y), blocks.n_columns),
-        names=blocks.names,
-        response=response,
-        source=os.fspath(file),
-        described=f"blocks of {plural(blocks.step, 'row')}",
-        notes=tuple(said),
-        **chosen.facts,
-    )
-
-
-def _complete_rows(blocks: FileBlocks, table: Table, part: Part) -> Mask:
-    if not part.drops:
-        return np.ones(len(table), dtype=bool)
-    complete = blocks.complete_rows()
-    if complete.sum() < 2:
-        raise InvalidInputError("too few rows are left; leave out columns with --exclude.")
-    return complete
-
-
-def _kept_rows(
-    file: Path,
-    blocks: FileBlocks,
-    chosen: _ChosenRows,
-    y: Array,
-    labels: Labels | None,
-    sample: bool,
-) -> tuple[Rows, dict[str, Any]]:
-    """Return a sample of the fitted rows, by one pass; its places, and the rows to test on."""
-    fitted, tested = np.flatnonzero(chosen.fit), chosen.test
-    count, p = int(tested.sum()), blocks.n_columns
-    if count * p > _MOST_NUMBERS:
+    if table.is_text(blocks.target):
         raise InvalidInputError(
-            f"{count:,} rows to test on are kept in memory and take {8e-9 * count * p:.1f} GB; "
-            "keep fewer apart, or put them into a file of their own for plsdof predict."
+            f"{shortened(response)} holds text, such as {table.example(blocks.target)}; classes "
+            "need the table in memory: add --in-memory."
         )
-    most = min(_SAMPLE, len(fitted)) if sample else 0
-    places = np.sort(np.random.default_rng(0).choice(len(fitted), most, replace=False))
-    wanted = tested.copy()
-    wanted[fitted[places]] = True
-    X = take_rows(RowBlocks(blocks, wanted)) if wanted.any() else np.empty((0, p))
-    everything = Rows(
-        X=require_pandas().DataFrame(X, columns=list(blocks.names), copy=False),
-        y=y[wanted],
-        numbers=np.flatnonzero(wanted) + 1,
-        labels=None if labels is None else labels[wanted],
-        source=str(file),
-    )
-    test = replace(everything.take(tested[wanted]), source=f"{count} rows of {file.name}")
-    found = {"places": places, "test": test if count else None}
-    return everything.take(~tested[wanted]), found
-
-
-def _opened(file: Path, response: str, part: Part) -> tuple[FileBlocks, tuple[str, ...]]:
-    """Open the chosen columns, and name those left out because they are not wavelengths."""
-    exclude = [*part.exclude, *part.response, *part.apart]
-    blocks = file_blocks(file, response, columns=part.features or None, exclude=exclude)
-    names, notes = (blocks.names, ()) if part.features else only_wavelengths(blocks.names)
-    if names != blocks.names:
-        left_out = blocks.left_out
-        blocks = file_blocks(file, response, columns=names)
-        blocks.left_out = left_out
-    return blocks, notes
+    pieces = _Pieces(blocks=blocks, steps=steps, drawn=drawn)
+    return _problem(table, blocks.target, blocks.names, notes, part, reading, test, pieces)

@@ -6,7 +6,8 @@ A command takes groups of options, such as `Request`; `as_command` makes one opt
 import dataclasses
 import inspect
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -21,6 +22,7 @@ from plsdof._core.folds import number_of_blocks
 from plsdof.analysis.analysis import CHOICES, Request
 from plsdof.analysis.remarks import usual_scheme
 from plsdof.errors import InvalidInputError
+from plsdof.files.writing import check_writable, require_ending
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
 
 
@@ -53,7 +55,7 @@ class StrictCommand(TyperCommand):
 # Exit code when a limit is crossed, so that a scheduler can ask.
 LIMIT_CROSSED = 3
 # Tables that are part of the package and may be written, and what to try with them.
-SHIPPED = {"gasoline": "--response octane --cv 10", "ozone": "--response V4 --drop-missing"}
+SHIPPED = {"gasoline": "--response octane --cv 10", "ozone": "--response V4 --missing drop"}
 _WORDS: dict[str, Sequence[str]] = {
     "methods": tuple(METHODS),
     "choices": CHOICES,
@@ -120,13 +122,40 @@ class Printing:
     verbose: bool = False
 
 
+# How files end that hold a model, or a page.
+JSON, PAGE = (".json",), (".html", ".htm")
+
+
+def check_outputs(outputs: Mapping[str, tuple[Path | None, Sequence[str]]], *inputs: Path) -> None:
+    """Refuse files that cannot be written, or would overwrite an input or each other.
+
+    ``outputs`` are files and their endings by option.
+    """
+    seen = {one.resolve(): "the input" for one in inputs}
+    for option, (path, endings) in outputs.items():
+        if path is None:
+            continue
+        check_writable(path)
+        where = path.resolve()
+        if any(one.is_dir() and where.parent == one.resolve() for one in inputs):
+            raise InvalidInputError(
+                f"{option} {path} would become part of the table; choose another folder."
+            )
+        if where in seen:
+            raise InvalidInputError(
+                f"{option} {path} would overwrite {seen[where]}; choose another name."
+            )
+        require_ending(option, path, endings)
+        seen[where] = f"the file of {option}"
+
+
 # From groups of options to a command
 # -----------------------------------
 
 
 def as_command(
-    function: Callable[..., None], run: Callable[[Callable[[], None]], None]
-) -> Callable[..., None]:
+    function: Callable[..., Any], run: Callable[[Callable[[], Any]], Any]
+) -> Callable[..., Any]:
     """Return a function with one parameter for every field of the groups that a command takes.
 
     ``run`` calls what it is given, and may do something about its errors.
@@ -134,6 +163,7 @@ def as_command(
     kinds = get_type_hints(function, include_extras=True)
     del kinds["return"]
     groups = {name: kind for name, kind in kinds.items() if dataclasses.is_dataclass(kind)}
+    scopes = [function.__name__] + ["model"] * bool({"model", "models"} & set(kinds))
     parameters = []
     for name, own in inspect.signature(function).parameters.items():
         wanted = {name: (kinds[name], own.default)}
@@ -142,24 +172,44 @@ def as_command(
             fields = dataclasses.fields(groups[name])
             wanted = {one.name: (types[one.name], one.default) for one in fields}
         for one, (kind, default) in wanted.items():
-            described = OPTIONS.get(f"{function.__name__}.{one}", OPTIONS.get(one))
+            known = [OPTIONS.get(key) for key in (*(f"{scope}.{one}" for scope in scopes), one)]
+            described = next((option for option in known if option is not None), None)
             parameters.append(_parameter(one, kind, default, described))
 
-    def work(given: dict[str, Any]) -> None:
+    def work(given: dict[str, Any]) -> Any:
         given = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
         for name, kind in groups.items():
             fields = {one.name for one in dataclasses.fields(kind)}
             given[name] = as_group(kind, **{one: given.pop(one) for one in fields})
-        function(**given)
+        return function(**given)
 
-    def command(**given: Any) -> None:
-        run(lambda: work(given))
+    def command(**given: Any) -> Any:
+        return run(lambda: work(given))
 
     # Those without a default come first.
     parameters.sort(key=lambda one: one.default is not inspect.Parameter.empty)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__doc__ = function.__doc__
     return command
+
+
+# Typer brings its own copy of click, in some versions.
+_UsageError: Any = typer.BadParameter.__base__
+
+
+@cache
+def _parser(function: Callable[..., Any]) -> Any:
+    alone = typer.Typer(add_completion=False)
+    alone.command(cls=StrictCommand)(as_command(function, run=lambda work: work()))
+    return typer.main.get_command(alone)
+
+
+def parse(function: Callable[..., Any], words: Sequence[str]) -> Any:
+    """Return what a function that takes groups of options makes of a command line."""
+    try:
+        return _parser(function).main(list(words), standalone_mode=False)
+    except _UsageError as error:
+        raise InvalidInputError(error.format_message()) from error
 
 
 def _parameter(name: str, kind: Any, default: Any, described: Any) -> inspect.Parameter:

@@ -143,6 +143,8 @@ _HINTS = {
 }
 # What the errors of rows left out say already.
 _SAID = ("average",)
+# Of every class.
+SHARES = ("sensitivity", "specificity", "precision")
 
 
 def show_fit(screen: Console, analysis: Analysis, *, verbose: bool) -> None:
@@ -296,6 +298,32 @@ def _coefficient_table(analysis: Analysis, verbose: bool) -> Table:
         text_columns=1,
         caption=f"{more}{result.assumptions}{apart}",
     )
+
+
+def show_classes(screen: Console, analysis: Any) -> None:
+    """Print a `ClassAnalysis`: confusions, errors by class, the choice."""
+    n, p = analysis.data.shape
+    name, classes = safe(analysis.data.response, 40), [str(one) for one in analysis.model.classes_]
+    screen.print(f"{name}: {len(classes)} classes, {n} rows, {p} predictors\n", style="bold")
+    for kind, found in analysis.errors.items():
+        counts = [
+            [name, *(f"{one:g}" for one in row)]
+            for name, row in zip(classes, found.matrix, strict=True)
+        ]
+        title = f"{kind.capitalize()} rows, error {found.error:.3f}"
+        screen.print(table(title, ["true, taken for", *classes], counts, text_columns=1))
+        screen.print()
+        shares = [[str(one)] for one in found.classes]
+        for share in SHARES:
+            limits = zip(shares, getattr(found, share), found.intervals(share), strict=True)
+            for line, value, (low, high) in limits:
+                line.append(f"{fixed(value)} ({fixed(low)}-{fixed(high)})")
+        screen.print(table("", ["class", *SHARES], shares, text_columns=1))
+        screen.print()
+    remark(screen, "Model", analysis.summary)
+    if analysis.permutation is not None:
+        remark(screen, "Permutations", analysis.permutation.message)
+    note(screen, (*analysis.data.doubts, *analysis.data.notes))
 
 
 # What the tables give people, for machines: strict JSON, null where a number is missing

@@ -2,10 +2,9 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_choice, as_count
 from plsdof.analysis.data import Numbers, Rows
-from plsdof.errors import InvalidInputError, PlsdofError
+from plsdof.errors import InvalidInputError
 from plsdof.files.columns import (
     Labels,
     find_column,
@@ -125,12 +124,14 @@ class JoinedReading(Reading):
 # -----------------------------------------------------
 
 
-def find_response(table: Table, response: str, reading: Reading) -> str:
+def find_response(table: Table, response: str) -> str:
     """Return the column of the response, or say where it may be instead."""
     try:
         name = find_column(response, table.names)
     except InvalidInputError as error:
-        hint = _where_else(table, response, reading)
+        hint = _elsewhere(table, [response])
+        if not hint and all(header_number(one) is not None for one in table.names):
+            hint = " The first line must hold the names of the columns; here it holds numbers."
         raise InvalidInputError(f"{error}{hint}") from error
     if table.is_text(name) and 2 * table.frame[name].nunique() > len(table):
         raise InvalidInputError(
@@ -140,50 +141,23 @@ def find_response(table: Table, response: str, reading: Reading) -> str:
     return name
 
 
-def _where_else(table: Table, response: str, reading: Reading) -> str:
-    first = list(table.row_names)
+def _elsewhere(table: Table, wanted: Sequence[str]) -> str:
+    """Say where columns may be that are not among the names: in the first column, in a sheet."""
+    first = table.row_names
     if not first and len(table.names):
-        first = table.frame.iloc[:, 0].map(str).tolist()
-    if response in first and not reading.transpose:
-        row = table.row_numbers[first.index(response)]
+        first = tuple(table.frame.iloc[:, 0].map(str).tolist())
+    numbers = {header_number(one) for one in first} - {None}
+    # A first column without a name that counts, as wavelengths do, was left out.
+    as_many = bool(table.left_out) and len(table) == len(wanted) > 1
+    if as_many or any(one in first or header_number(one) in numbers for one in wanted):
         return (
-            f" It is in the first column, in row {row}: if the table lies on its "
-            "side, add --transpose; if that row holds the names, add --header-row."
+            " In the first column: if the table lies on its side, add --transpose; if a row below "
+            "the first holds the names, add --header-row."
         )
-    numbered = _by_number(table, response)
-    if numbered:
-        return f" Columns are chosen by name; column {response} is {shortened(numbered)}."
-    for sheet in table.sheets[:20]:
-        try:
-            other = read_table(table.source, sheet=sheet)
-        except PlsdofError:
-            continue
-        if response in other.names:
-            return (
-                f" It is in sheet {shortened(sheet)}: read that one with --sheet, or take the "
-                "response from there with --response-sheet."
-            )
     if table.sheets:
-        return (
-            f" There are other sheets: {listed(list(map(shortened, table.sheets)))}; see --sheet."
-        )
-    if all(header_number(name) is not None for name in table.names):
-        return " The first line must hold the names of the columns; here it holds numbers."
+        shown = listed(list(map(shortened, table.sheets)))
+        return f" There are other sheets: {shown}; see --sheet and --response-sheet."
     return ""
-
-
-def _by_number(table: Table, text: str) -> str:
-    """Return the column that a number from 1, or a letter of a spreadsheet, stands for."""
-    if text.isdecimal() and len(text) < 6:
-        place = int(text)
-    elif table.described.startswith("Excel") and re.fullmatch("[A-Z]{1,3}", text):
-        place = reduce(lambda number, letter: 26 * number + ord(letter) - 64, text, 0)
-    else:
-        return ""
-    # Columns without a name were left out; what they are called tells where they were.
-    gone = {int(name.split()[-1]) for name in table.left_out if name.startswith("unnamed ")}
-    rest = (i for i in range(1, len(table.names) + len(gone) + 1) if i not in gone)
-    return dict(zip(rest, table.names, strict=False)).get(place, "")
 
 
 def row_labels(table: Table, label: str | None) -> Labels | None:
@@ -262,48 +236,30 @@ def match_columns(wanted: tuple[str, ...], rows: Table) -> tuple[tuple[str, ...]
         return wanted, ()
     by_number: dict[float, list[str]] = {}
     for name in rows.names:
-        value = header_number(name)
-        if value is not None:
+        if (value := header_number(name)) is not None:
             by_number.setdefault(value, []).append(name)
-    found = {name: by_number.get(_key(name), []) for name in absent}
+    numbers = {name: header_number(name) for name in absent}
+    found = {
+        name: [] if value is None else by_number.get(value, []) for name, value in numbers.items()
+    }
     lost = [name for name, candidates in found.items() if len(candidates) != 1]
     if lost:
         hint = suggestion(lost[0], rows.names)
-        if len(lost) == len(wanted):
-            hint = _why_none(wanted, rows, by_number) or hint
+        axis = [value for value in numbers.values() if value is not None]
+        if len(lost) == len(wanted) and (where := _elsewhere(rows, wanted)):
+            hint = f".{where}"
+        elif len(lost) == len(wanted) and axis and len(by_number) > 1:
+            hint = (
+                f". The model was made for columns from {min(axis):g} to {max(axis):g}; here they "
+                f"go from {min(by_number):g} to {max(by_number):g}. Give the same positions in the "
+                "same unit, with their names in the first line."
+            )
         raise InvalidInputError(
             f"{len(lost)} of {len(wanted)} predictors of the model are not in the table: "
             f"{listed([shortened(name) for name in lost])}{hint}"
         )
     names = tuple(found[name][0] if name in found else name for name in wanted)
     return names, (f"{plural(len(absent), 'column')} recognised by the number in the name.",)
-
-
-def _why_none(wanted: Sequence[str], rows: Table, by_number: Mapping[float, Sequence[str]]) -> str:
-    """Say what the columns are if none of them is a predictor."""
-    first = rows.row_names or tuple(map(str, rows.frame.iloc[:, 0].tolist()))
-    numbers = {header_number(one) for one in first}
-    # A first column without a name that counts, as wavelengths do, was left out.
-    as_many = bool(rows.left_out) and len(rows) == len(wanted)
-    if as_many or any(one in first or _key(one) in numbers for one in wanted):
-        return ". They are in the first column: if the table lies on its side, add --transpose."
-    if rows.sheets:
-        return (
-            f". There are other sheets: {listed(list(map(shortened, rows.sheets)))}; see --sheet."
-        )
-    known = [value for value in map(header_number, wanted) if value is not None]
-    if not known or len(by_number) < 2:
-        return ""
-    return (
-        f". The model was made for columns from {min(known):g} to {max(known):g}; here they go "
-        f"from {min(by_number):g} to {max(by_number):g}. Give the same positions in the same unit, "
-        "with their names in the first line."
-    )
-
-
-def _key(name: str) -> float:
-    value = header_number(name)
-    return float("nan") if value is None else value
 
 
 # Means of samples
@@ -391,6 +347,8 @@ def suspects(table: Table, rows: Rows, response: str, *, groups: str | None) -> 
         yield from _zeros(X, y, response, numbers)
         yield from _disguised(X, y, names, response)
         yield from [] if groups else same_sample(y, response)
+    if not names:  # they are not in memory
+        return
     yield from _fractions(table, (response, *names))
     yield from _summaries(table, set(numbers.tolist()))
     yield from _codes(X, y, names, response)
@@ -496,7 +454,7 @@ def _codes(X: Array, y: Array, names: Sequence[str], response: str) -> Iterator[
             shown = [shortened(response)] * (in_y > 0) + [shortened(names[i]) for i in columns]
             yield (
                 f"{code:g} occurs {int(hits.sum()) + in_y} times, in {listed(shown)}: if it stands "
-                f"for a missing value, add --na {code:g} --drop-missing."
+                f"for a missing value, add --na {code:g} --missing drop."
             )
 
 
@@ -517,7 +475,7 @@ def _zeros(X: Array, y: Array, response: str, numbers: Numbers) -> Iterator[str]
         if abs(nearest) <= _FAR_FROM_ZERO * others.std():
             return
     # As a code it would stand for a missing value in the predictors, too.
-    advice = _excluding(found) if np.any(X == 0) else "--na 0 --drop-missing"
+    advice = _excluding(found) if np.any(X == 0) else "--na 0 --missing drop"
     where = f"row{'s' * (len(found) > 1)} {listed(list(map(str, found)))}"
     yield (
         f"{shortened(response)} is 0 in {where}, and the nearest other value is {nearest:g}: if 0 "
@@ -649,12 +607,10 @@ def seen_before(rows: Rows, test: Rows | None) -> Iterator[str]:
 MISSING = ("drop", "interpolate", "impute")
 
 
-def check_missing(text: str | None, *, drop_missing: bool) -> None:
+def check_missing(text: str | None) -> None:
     """Refuse what --missing cannot be."""
     if text is None:
         return
-    if drop_missing:
-        raise InvalidInputError("--missing and --drop-missing exclude each other; give one.")
     name, colon, widest = text.partition(":")
     as_choice(name, "--missing", MISSING)
     if colon and (name != "interpolate" or not widest.isdecimal() or not 0 < int(widest) < 10**6):
@@ -727,6 +683,6 @@ def missing_values(missing: Mask, names: Sequence[str], advice: str) -> str:
     shown = listed([f"{shortened(names[i])} {counts[i]}" for i in order if counts[i]])
     rows = f"{int(missing.any(axis=1).sum())} of {len(missing)} rows"
     return (
-        f"{rows} have missing values, by column: {shown}. Use --drop-missing {advice}, or fill "
+        f"{rows} have missing values, by column: {shown}. Use --missing drop {advice}, or fill "
         "them with --missing interpolate or impute."
     )

@@ -24,33 +24,21 @@ from plsdof.analysis.data import TableProblem
 from plsdof.analysis.tables import all_tables, coefficient_columns, to_content
 from plsdof.chemometrics.merit import accepted, parse_criterion
 from plsdof.cli import _show as show
-from plsdof.cli._data import (
-    Part,
-    TestRows,
-    is_streamed,
-    read_problems,
-    read_streamed,
-    refuse_streamed,
+from plsdof.cli._data import Part, TestRows, is_streamed, read_problems
+from plsdof.cli._options import (
+    JSON,
+    LIMIT_CROSSED,
+    PAGE,
+    SHIPPED,
+    File,
+    Printing,
+    check_outputs,
 )
-from plsdof.cli._options import LIMIT_CROSSED, SHIPPED, File, Printing
 from plsdof.cli._tables import JoinedReading
 from plsdof.errors import InvalidInputError
-from plsdof.files.models import FrozenModel, load_model
-from plsdof.files.writing import (
-    TABLE_ENDINGS,
-    atomic_write,
-    check_writable,
-    require_ending,
-    write_tables,
-)
+from plsdof.files.models import FrozenModel, load_model, save_model
+from plsdof.files.writing import TABLE_ENDINGS, atomic_write, write_tables
 from plsdof.inference.intervals import prediction_interval
-
-ENDINGS = {
-    "report": (".html", ".htm"),
-    "plot": (".png", ".svg", ".pdf"),
-    "model": (".json",),
-    "out": TABLE_ENDINGS,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,27 +53,19 @@ class Output(Printing):
     parent: Path | None = None
     accept: tuple[str, ...] = ()
 
-    def check(self, file: Path) -> None:
-        """Refuse output files that cannot be written, before a long computation."""
+    def check(self, *files: Path) -> None:
+        """Refuse what cannot be written or judged, before a long computation."""
         for criterion in self.accept:
             parse_criterion(criterion)
-        seen = {file.resolve(): "the table"}
-        for name, endings in ENDINGS.items():
-            option, path = f"--{name}", getattr(self, name)
-            if path is None:
-                continue
-            check_writable(path)
-            if file.is_dir() and path.resolve().parent == file.resolve():
-                raise InvalidInputError(
-                    f"{option} {path} would become part of the table in {file}; choose another "
-                    "folder."
-                )
-            if path.resolve() in seen:
-                raise InvalidInputError(
-                    f"{option} {path} would overwrite {seen[path.resolve()]}; choose another name."
-                )
-            seen[path.resolve()] = f"the file of {option}"
-            require_ending(option, path, endings)
+        check_outputs(
+            {
+                "--report": (self.report, PAGE),
+                "--plot": (self.plot, (".png", ".svg", ".pdf")),
+                "--model": (self.model, JSON),
+                "--out": (self.out, TABLE_ENDINGS),
+            },
+            *files,
+        )
 
 
 def fit(
@@ -103,30 +83,32 @@ def fit(
 ) -> list[Any]:
     """Fit a table, choose the number of components, and print the model."""
     files = (file, *(more or ()))
-    for one in files:
-        output.check(one)
+    output.check(*files)
     parent = _parent(output.parent, part.response)
-    if len(files) > 1 or parent is not None:
-        if any(is_streamed(one, in_memory) for one in files):
-            raise InvalidInputError("Several tables, and --parent, are for tables in memory.")
-        in_memory = True
+    streamed = any(is_streamed(one, in_memory) for one in files)
+    if streamed and (more or parent is not None):
+        raise InvalidInputError("Several tables, and --parent, are for tables in memory.")
     request = replace(request, preprocess=part.steps(request.preprocess))
-    data: Sequence[TableProblem]
-    if is_streamed(file, in_memory):
-        sample = output.report is not None or output.plot is not None
-        refuse_streamed(file, reading, request, sample=sample)
-        progress = not output.quiet and sys.stderr.isatty()
-        data = read_streamed(file, part, request, test=test, sample=sample, progress=progress)
-    else:
-        with show.waiting("Reading the table", quiet=output.quiet):
-            found = read_problems(files if more else file, part, reading=reading, test=test)
-            data = [one.after(request.preprocess) for one in found]
-        if any(one.rows.classes for one in found):
-            return [_fit_classes(data, request, output, part.label)]
-    # A pass over the files has a bar of its own.
-    passes = any(one.is_streamed for one in data)
-    with show.waiting("Fitting", quiet=output.quiet or passes):
-        analyses = [analysed(one, request) for one in data]
+    drawn = output.report is not None or output.plot is not None
+    with show.waiting("Reading the table", quiet=output.quiet or streamed):  # it has its own bar
+        data = read_problems(
+            files if more else file,
+            part,
+            reading=reading,
+            test=test,
+            request=request,
+            streamed=streamed,
+            drawn=drawn,
+            progress=streamed and not output.quiet and sys.stderr.isatty(),
+        )
+    classes = [one for one in data if one.rows.classes]
+    if classes and (len(data) > 1 or output.accept or parent is not None):
+        raise InvalidInputError(
+            f"{classes[0].response!r:.40} holds classes, which are fitted alone, without --accept "
+            "and --parent."
+        )
+    with show.waiting("Fitting", quiet=output.quiet or streamed):
+        analyses = [_analysed(one, request) for one in data]
         if parent is not None:
             said = what_changed(analyses[0], parent, len(reading.table(file)))
             analyses = [replace(analyses[0], remarks=(*analyses[0].remarks, *said))]
@@ -137,49 +119,40 @@ def fit(
             _write(one, output, part.label or part.average_by, ending)
             for one, ending in zip(analyses, endings, strict=True)
         ]
-        together = _write_together(analyses, output)
+        written[-1] |= _write_together(analyses, output)
     if output.as_json:
         contents = [
-            to_content(made) | {"written": files, "accepted": [asdict(one) for one in judged]}
-            for made, files, judged in zip(analyses, written, verdicts, strict=True)
+            (made.to_content() if classes else to_content(made))
+            | {"written": names, "accepted": [asdict(one) for one in judged]}
+            for made, names, judged in zip(analyses, written, verdicts, strict=True)
         ]
-        contents[0]["written"] |= together
         show.print_json("fit", contents[0] if len(contents) == 1 else {"responses": contents})
     elif not output.quiet:
         screen = show.console()
-        for place, made in enumerate(analyses):
+        for place, (made, names) in enumerate(zip(analyses, written, strict=True)):
             screen.print(*(["\n"] if place else []), end="")
-            show.show_fit(screen, made, verbose=output.verbose)
+            if classes:
+                show.show_classes(screen, made)
+            else:
+                show.show_fit(screen, made, verbose=output.verbose)
             for one in verdicts[place]:
                 word = "Accepted" if one.passed else "Not accepted"
                 show.remark(screen, word, f"{one.criterion}: {show.number(one.value)} ({one.rows})")
-            _show_written(written[place])
-        _show_written(together)
+            screen.print(*(["\n"] if names else []), end="")
+            for what, where in names.items():
+                show.remark(screen, f"Wrote the {what}", where)
     if not all(one.passed for judged in verdicts for one in judged):
         raise typer.Exit(LIMIT_CROSSED)
     return analyses
 
 
-def _fit_classes(data: Sequence[Any], request: Request, output: Output, label: str | None) -> Any:
-    """Fit one response of text, print and write what was asked for; return the analysis."""
-    from plsdof.analysis.classes import classified
-    from plsdof.cli._classes import show_classes, write_classes
+def _analysed(data: TableProblem, request: Request) -> Any:
+    """Return the analysis of a measured response, or of classes."""
+    if not data.rows.classes:
+        return analysed(data, request)
+    from plsdof.analysis.classes import classified  # it needs scikit-learn
 
-    if len(data) > 1:
-        raise InvalidInputError("a response of text is fitted alone; give one --response.")
-    if output.accept:
-        raise InvalidInputError(
-            "--accept is for measured responses, not for classes; leave it out."
-        )
-    with show.waiting("Fitting", quiet=output.quiet):
-        made = classified(data[0], request)
-        written = write_classes(made, output, label)
-    if output.as_json:
-        show.print_json("fit", made.to_content() | {"written": written})
-    elif not output.quiet:
-        show_classes(show.console(), made)
-        _show_written(written)
-    return made
+    return classified(data, request)
 
 
 # What an update changes
@@ -233,15 +206,7 @@ def what_changed(analysis: Analysis, parent: FrozenModel, first: int) -> list[Re
 # ---------------
 
 
-def _show_written(written: dict[str, str]) -> None:
-    screen = show.console()
-    if written:
-        screen.print()
-    for what, where in written.items():
-        show.remark(screen, f"Wrote the {what}", where)
-
-
-def _write(analysis: Analysis, output: Output, label: str | None, ending: str) -> dict[str, str]:
+def _write(analysis: Any, output: Output, label: str | None, ending: str) -> dict[str, str]:
     """Write the files that each response has of its own; return what was written where."""
     written = {}
     if output.plot is not None:
@@ -275,83 +240,98 @@ def file_endings(responses: Sequence[str]) -> list[str]:
     return found
 
 
-def _write_together(analyses: Sequence[Analysis], output: Output) -> dict[str, str]:
+def _write_together(analyses: Sequence[Any], output: Output) -> dict[str, str]:
     """Write the files that hold all responses."""
-    written = {}
+    written, classes = {}, bool(analyses[0].data.rows.classes)
     if output.report is not None:
         from plsdof.report import write_report
+        from plsdof.report.classes import write_class_report
 
         command = shlex.join(["plsdof", *sys.argv[1:]])
-        write_report(analyses, output.report, command=command, accept=output.accept)
+        if classes:
+            write_class_report(analyses[0], output.report, command=command)
+        else:
+            write_report(analyses, output.report, command=command, accept=output.accept)
         written["report"] = str(output.report)
     if output.out is not None:
-        write_tables(_sheets(analyses, output.out), output.out, escape=not output.plain_csv)
+        sheets = analyses[0].tables() if classes else _sheets(analyses, output.out)
+        if output.out.suffix.lower() != ".xlsx":
+            sheets = dict(list(sheets.items())[:1])
+        write_tables(sheets, output.out, escape=not output.plain_csv)
         written["tables"] = str(output.out)
     return written
 
 
 def _sheets(analyses: Sequence[Analysis], file: Path) -> dict[str, dict[str, Any]]:
     """Return the tables to write: all of them to Excel, the coefficients to text."""
+    if len(analyses) == 1:
+        return all_tables(analyses[0])
     if file.suffix.lower() == ".xlsx":
         return {
-            f"{one.data.response if len(analyses) > 1 else ''} {name}".strip(): columns
+            f"{one.data.response} {name}": columns
             for one in analyses
             for name, columns in all_tables(one).items()
         }
     found = [coefficient_columns(one) for one in analyses]
-    if len(found) == 1:
-        return {"coefficients": found[0]}
     shared = [name for name in found[0] if all(name in one for one in found)]
     names = [one.data.response for one in analyses for _ in one.data.names]
     stacked = {name: np.concatenate([np.asarray(one[name]) for one in found]) for name in shared}
     return {"coefficients": {"response": names, **stacked}}
 
 
-def _write_plot(analysis: Analysis, file: Path) -> None:
-    from plsdof.plotting import overview_figure
+def _write_plot(analysis: Any, file: Path) -> None:
+    if analysis.data.rows.classes:
+        from plsdof.plotting.curves import class_figure
 
-    figure = overview_figure(
-        analysis.leading, response=analysis.data.response, level=analysis.request.level
-    )
+        figure = class_figure(analysis.model)
+    else:
+        from plsdof.plotting import overview_figure
+
+        level = analysis.request.level
+        figure = overview_figure(analysis.leading, response=analysis.data.response, level=level)
     image = io.BytesIO()
     figure.savefig(image, format=file.suffix.lower()[1:])
     with atomic_write(file) as stream:
         stream.write(image.getvalue())
 
 
-def _write_model(
-    analysis: Analysis, file: Path, label: str | None, parent: Path | None = None
-) -> None:
-    from plsdof.files.models import frozen_model, save_model
+def _write_model(analysis: Any, file: Path, label: str | None, parent: Path | None) -> None:
+    from plsdof.files.classes import frozen_classifier
+    from plsdof.files.models import frozen_model
 
     data = analysis.data
     source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
     source |= {} if label is None else {"id": label}  # names the rows in predictions, too
-    model = frozen_model(
-        analysis.model,
-        names=data.names,
-        response=data.response,
-        source=source | {"recipe": analysis.recipe},
-        noise=analysis.noise_kind,
-        intervals=analysis.request.intervals or data.has_intervals,
-        # Each recipe of an average has its own.
-        preprocessing=None if len(members_of(analysis.model)) > 1 else data.preprocessing,
-    )
-    model = replace(
-        model,
-        source={**model.source, **_repeatability(data, model)},
-        parent="" if parent is None else load_model(parent).sha256,
-    )
+    facts: dict[str, Any] = {"names": data.names, "response": data.response}
+    if data.rows.classes:
+        model = frozen_classifier(
+            analysis.model, source=source, preprocessing=data.preprocessing, **facts
+        )
+    else:
+        model = frozen_model(
+            analysis.model,
+            source=source | {"recipe": analysis.recipe},
+            noise=analysis.noise_kind,
+            intervals=analysis.request.intervals or data.has_intervals,
+            # Each recipe of an average has its own.
+            preprocessing=None if len(members_of(analysis.model)) > 1 else data.preprocessing,
+            **facts,
+        )
+        model = replace(
+            model,
+            source={**model.source, **_repeatability(data, model)},
+            parent="" if parent is None else load_model(parent).sha256,
+        )
     save_model(model, file)
 
 
 def _repeatability(data: TableProblem, model: FrozenModel) -> dict[str, Any]:
     """Return how far predictions of replicates are apart, for a file; nothing without them."""
-    measured = getattr(data, "measured", None)
-    if measured is None:
+    if data.measured is None:
         return {}
     from plsdof.chemometrics.replicates import repeatability
 
+    measured = data.measured
     complete = ~np.isnan(measured.X).any(axis=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a chain that knows names gets an array
@@ -416,8 +396,7 @@ def datasets(export: Path | None = None, as_json: bool = False) -> None:
 
 def _export(file: Path, as_json: bool) -> None:
     name = as_choice(file.stem, "The name of the file of --export", tuple(SHIPPED))
-    require_ending("--export", file, (".csv",))
-    check_writable(file)
+    check_outputs({"--export": (file, (".csv",))})
     with atomic_write(file) as stream:
         stream.write((_SHIPPED / f"{name}.csv").read_bytes())
     trial = f"plsdof fit {shlex.quote(str(file))} {SHIPPED[name]}"

@@ -15,8 +15,8 @@ from plsdof.chemometrics.checks import CalibrationCheck, Kind, check_calibration
 from plsdof.chemometrics.transfer import Method, TransferFit, fit_transfer, interpolation
 from plsdof.cli import _show as show
 from plsdof.cli import _tables as tables
-from plsdof.cli._options import LIMIT_CROSSED, File, Printing
-from plsdof.cli.predict import NewRows, check_output, new_rows
+from plsdof.cli._options import JSON, LIMIT_CROSSED, PAGE, File, Printing, check_outputs
+from plsdof.cli.predict import NewRows, new_rows
 from plsdof.errors import InvalidInputError
 from plsdof.files.classes import CLASSES
 from plsdof.files.columns import header_number, shortened
@@ -33,8 +33,6 @@ ModelFile = Annotated[
 # Check
 # -----
 
-_ENDINGS = {"log": (".csv",), "report": (".html", ".htm")}
-
 
 def check(
     model: ModelFile,
@@ -44,7 +42,7 @@ def check(
     log: Path | None = None,
     report: Path | None = None,
     level: float = 0.95,
-    drop_missing: bool = False,
+    missing: str | None = None,
     label: str | None = None,
 ) -> None:
     """Check a calibration with control samples, and keep control charts.
@@ -54,13 +52,11 @@ def check(
     Exit code 3 says that a limit is crossed.
     """
     as_fraction(level, "--level")
-    given = {"log": log, "report": report}
-    outputs = {key: value for key, value in given.items() if value is not None}
-    for key, value in outputs.items():
-        check_output(f"--{key}", value, _ENDINGS[key], file, model)
+    check_outputs({"--log": (log, (".csv",)), "--report": (report, PAGE)}, file, model)
+    written = {"log": log, "report": report}
     with show.waiting("Checking", quiet=printing.quiet):
         fitted = load_model(model)
-        rows = _control(fitted, file, reading, drop_missing=drop_missing, label=label)
+        rows = control_rows(fitted, file, reading, missing=missing, label=label)
         found = check_calibration(fitted, rows.X, rows.columns.get("observed"), level)
         name = model_checksum(fitted)[:12]
         lines, before = _log_lines(found, rows, name, file.name), read_log(log)
@@ -82,7 +78,7 @@ def check(
             "chart": asdict(chart),
             "checks": _by_check(past, lines),
             "notes": notes,
-            "written": {key: str(value) for key, value in outputs.items()},
+            "written": {key: str(value) for key, value in written.items() if value is not None},
         }
         if log is not None:
             append_table(lines, log)
@@ -98,24 +94,22 @@ def check(
         raise typer.Exit(LIMIT_CROSSED)
 
 
-def _control(
+def control_rows(
     model: FrozenModel,
     file: Path,
     reading: tables.JoinedReading,
     *,
-    drop_missing: bool,
-    label: str | None,
+    missing: str | None = None,
+    label: str | None = None,
 ) -> NewRows:
     """Read the complete rows of a table, with reference values if it has them."""
     if model.method == CLASSES or len(model.responses) > 1:
         raise InvalidInputError("The model must be of one response, a number.")
+    tables.check_missing(missing)
     rows = reading.with_response(file, [model.response], label)
     with tables.located(rows.source):
-        found = new_rows(model, rows, drop_missing=drop_missing, label=label)
-    keep = found.complete
-    columns = {name: values[keep] for name, values in found.columns.items()}
-    notes = (*model.history, *found.notes)
-    return NewRows(X=found.X[keep], complete=keep[keep], columns=columns, notes=notes)
+        found = new_rows(model, rows, missing=missing, label=label).kept
+    return replace(found, notes=(*model.history, *found.notes))
 
 
 def _log_lines(found: CalibrationCheck, rows: NewRows, model: str, file: str) -> dict[str, Any]:
@@ -202,7 +196,7 @@ def adjust(
     undo: bool = False,
     reason: str = "",
     force: bool = False,
-    drop_missing: bool = False,
+    missing: str | None = None,
     label: str | None = None,
 ) -> None:
     """Correct bias or slope of a model by control samples, or undo that.
@@ -216,16 +210,13 @@ def adjust(
         raise InvalidInputError(
             "--bias and --slope need a table of control samples, --undo none; all need --out."
         )
-    check_output("--out", out, (".json",), model, *([] if file is None else [file]))
+    check_outputs({"--out": (out, JSON)}, model, *([] if file is None else [file]))
     fitted, content = load_model(model), dict[str, Any](notes=())
     if file is None:
         new = fitted.unadjusted()
     else:
-        rows = _control(fitted, file, reading, drop_missing=drop_missing, label=label)
-        if "observed" not in rows.columns:
-            raise InvalidInputError(f"{file} has no column {shortened(fitted.response)}.")
-        known = np.isfinite(rows.columns["observed"])
-        X, y = rows.X[known], rows.columns["observed"][known]
+        rows = control_rows(fitted, file, reading, missing=missing, label=label)
+        X, y = referenced(fitted, rows)
         kind: Kind = "slope" if slope else "bias"
         made = correction(y, fitted.predict(X), kind, force=force)
         new = fitted.adjusted(X, y, kind, reason=reason, force=force)
@@ -238,6 +229,14 @@ def adjust(
         content["notes"] = (rmsep, *more, *rows.notes)
     save_model(new, out)
     _finish("adjust", new, out, printing, content)
+
+
+def referenced(model: FrozenModel, rows: NewRows) -> tuple[Array, Array]:
+    """Return the rows with reference values, and these."""
+    if "observed" not in rows.columns:
+        raise InvalidInputError(f"the table has no column {shortened(model.response)}.")
+    known = np.isfinite(rows.columns["observed"])
+    return rows.X[known], rows.columns["observed"][known]
 
 
 def _finish(
@@ -279,7 +278,7 @@ def transfer(
     method: Method = as_choice(transfer_method, "--method", get_args(Method))
     if primary is None or secondary is None or out is None:
         raise InvalidInputError("A transfer needs --primary, --secondary and --out.")
-    check_output("--out", out, (".json",), model, primary, secondary)
+    check_outputs({"--out": (out, JSON)}, model, primary, secondary)
     with show.waiting("Transferring", quiet=printing.quiet):
         fitted = load_model(model)
         if fitted.transfer is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,14 +18,13 @@ from plsdof.chemometrics.checks import ALL_UNLIKE, doubtful_references
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit, figures_of_merit
 from plsdof.cli import _show as show
 from plsdof.cli import _tables as tables
-from plsdof.cli._classes import predict_classes
-from plsdof.cli._options import File, Printing
+from plsdof.cli._options import File, Printing, check_outputs
 from plsdof.errors import InvalidInputError
-from plsdof.files.classes import CLASSES
+from plsdof.files.classes import CLASSES, class_probabilities
 from plsdof.files.columns import labels_of, listed, shortened
 from plsdof.files.models import FrozenModel, load_model
 from plsdof.files.tables import Table
-from plsdof.files.writing import TABLE_ENDINGS, check_writable, require_ending, write_tables
+from plsdof.files.writing import TABLE_ENDINGS, write_tables
 from plsdof.inference.intervals import INTERVAL_METHODS
 
 # Levels of the limits of T^2 and Q: a row beyond the first is unusual, and one beyond the second,
@@ -46,7 +46,6 @@ def predict(
     plain_csv: bool = False,
     level: float = 0.95,
     intervals: str | None = None,
-    drop_missing: bool = False,
     missing: str | None = None,
     average_by: str | None = None,
     label: str | None = None,
@@ -59,40 +58,26 @@ def predict(
     table.
     """
     as_fraction(level, "--level")
-    tables.check_missing(missing, drop_missing=drop_missing)
+    tables.check_missing(missing)
     if intervals is not None:
         as_choice(intervals, "--intervals", INTERVAL_METHODS)
-    if out is not None:
-        check_output("--out", out, TABLE_ENDINGS, file, *models)
+    check_outputs({"--out": (out, TABLE_ENDINGS)}, file, *models)
     with show.waiting("Reading", quiet=printing.quiet):
         fitted, rows = [load_model(one) for one in models], reading.table(file)
-    if any(one.method == CLASSES for one in fitted):
-        wanted = intervals is not None or missing not in (None, "drop") or average_by is not None
-        if wanted or len(fitted) > 1:
-            raise InvalidInputError(
-                "--intervals, --missing, --average-by and several models are for models of numbers."
-            )
-        options = {"drop_missing": drop_missing or missing == "drop", "label": label}
-        predict_classes(fitted[0], rows, printing, out, options)
-        return
+    if any(one.method == CLASSES for one in fitted) and (intervals or average_by):
+        raise InvalidInputError("--intervals and --average-by are for models of numbers.")
     single = rows
-    if average_by is not None:
-        with tables.located(rows.source):
-            rows = tables.averaged_table(rows, average_by, [one.response for one in fitted])
-        label = label or average_by
     with show.waiting("Predicting", quiet=printing.quiet), tables.located(rows.source):
-        found = [
-            predict_table(
-                one,
-                rows,
-                level=level,
-                drop_missing=drop_missing,
-                missing=missing,
-                label=label,
-                method=intervals,
-            )
-            for one in fitted
-        ]
+        if average_by is not None:
+            rows = tables.averaged_table(rows, average_by, [one.response for one in fitted])
+            label = label or average_by
+        options: dict[str, Any] = {
+            "level": level,
+            "missing": missing,
+            "label": label,
+            "method": intervals,
+        }
+        found = [predict_table(one, rows, **options) for one in fitted]
         if average_by is not None:
             pairs = zip(found, fitted, strict=True)
             found = [with_spread(*pair, single, average_by) for pair in pairs]
@@ -100,66 +85,42 @@ def predict(
     columns = found[0].columns if len(found) == 1 else _side_by_side(found, names)
     if out is not None:
         write_tables({"predictions": columns}, out, escape=not plain_csv)
+    written = {} if out is None else {"predictions": str(out)}
     if printing.as_json:
-        written = {} if out is None else {"predictions": str(out)}
         contents = [
-            _content(*each, rows.source, level) | {"written": written}
-            for each in zip(models, fitted, found, strict=True)
+            {"model": str(path), "file": rows.source, "written": written, "level": level}
+            | one.to_content(model)
+            for path, model, one in zip(models, fitted, found, strict=True)
         ]
         show.print_json("predict", contents[0] if len(found) == 1 else {"responses": contents})
     elif not printing.quiet:
         screen = show.console()
-        for name, one in zip(names, fitted, strict=True):
+        for name, model in zip(names, fitted, strict=True):
             screen.print(
                 f"{show.safe(name, 40)} for {plural(len(rows), 'row')} of "
-                f"{show.safe(Path(rows.source).name, 40)}, by {_described(one)}",
+                f"{show.safe(Path(rows.source).name, 40)}, by {_described(model)}",
                 style="bold",
             )
         screen.print()
         screen.print(_shown(found, names, level, screen.width, verbose=printing.verbose))
         screen.print()
-        for name, each in zip(names, found, strict=True):
+        for name, one in zip(names, found, strict=True):
             of = f" of {name}" if len(found) > 1 else ""
-            if each.merit is not None:
-                show.remark(screen, f"Accuracy{of}", _merit_sentence(each.merit))
-        show.note(screen, dict.fromkeys(note for each in found for note in each.notes))
-        if out is not None:
-            show.remark(screen, "Wrote the predictions", str(out))
+            if one.merit is not None:
+                show.remark(screen, f"Accuracy{of}", _merit_sentence(one.merit))
+        show.note(screen, dict.fromkeys(note for one in found for note in one.notes))
+        for what, where in written.items():
+            show.remark(screen, f"Wrote the {what}", where)
 
 
-def check_output(option: str, out: Path, endings: Sequence[str], *inputs: Path) -> None:
-    """Refuse an output file that cannot be written, or would overwrite an input."""
-    check_writable(out)
-    require_ending(option, out, endings)
-    if out.resolve() in [one.resolve() for one in inputs]:
-        raise InvalidInputError(f"{option} {out} would overwrite the input; choose another name.")
-
-
-def _content(
-    file: Path, model: FrozenModel, found: "Predictions", source: str, level: float
-) -> dict[str, Any]:
-    """Return predictions of one model as JSON has them."""
-    merit = found.merit
-    return {
-        "model": str(file),
-        "file": source,
-        "response": model.response,
-        "level": level,
-        "assumptions": found.assumptions,
-        "predictions": records(found.columns),
-        "limits": {**found.limits, "level": CHECK_LEVEL} if found.limits else None,
-        "rmse": None if merit is None else merit.rmse,
-        "bias": None if merit is None else merit.bias,
-        "compared": 0 if merit is None else merit.n,
-        "merit": None if merit is None else asdict(merit),
-        "history": model.history,
-        "notes": found.notes,
-    }
+def _response(model: FrozenModel) -> str:
+    """Return what a model predicts, a measured response or classes."""
+    return str(model.source["classes_of"]) if model.method == CLASSES else model.response
 
 
 def _names(models: Sequence[FrozenModel], files: Sequence[Path]) -> list[str]:
     """Return what tells models apart: their responses, or the names of their files, or numbers."""
-    names = [one.response for one in models]
+    names = [_response(one) for one in models]
     if len(set(names)) < len(names):
         names = [one.stem for one in files]
     return [f"{one} {i + 1}" if one in names[:i] else one for i, one in enumerate(names)]
@@ -186,9 +147,10 @@ class Predictions:
     Attributes
     ----------
     columns : dict of (n,) arrays
-        row, id (if a column names the rows), observed (if the table has the response),
-        prediction, mean_lower, mean_upper, lower, upper; t2, q, their limits and unusual if the
-        model can tell; status (ok, warn, reject) and reason; nan where there is none.
+        row, id (if a column names the rows), observed (if the table has the response), prediction.
+        Of numbers mean_lower, mean_upper, lower, upper; t2, q, their limits and unusual if the
+        model can tell; status (ok, warn, reject) and reason; nan where there is none. Of classes
+        their probabilities.
     limits : dict of float
         Of t2 and q, above which a row is unusual.
     merit : FiguresOfMerit or None
@@ -204,6 +166,18 @@ class Predictions:
     notes: tuple[str, ...]
     assumptions: str = ""
 
+    def to_content(self, model: FrozenModel) -> dict[str, Any]:
+        """Return them as JSON has them."""
+        return {
+            "response": _response(model),
+            "assumptions": self.assumptions,
+            "predictions": records(self.columns),
+            "limits": {**self.limits, "level": CHECK_LEVEL} if self.limits else None,
+            "merit": None if self.merit is None else asdict(self.merit),
+            "history": model.history,
+            "notes": self.notes,
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class NewRows:
@@ -218,14 +192,22 @@ class NewRows:
     columns: Columns
     notes: tuple[str, ...]
 
+    @property
+    def kept(self) -> "NewRows":
+        """The complete rows."""
+        keep = self.complete
+        columns = {name: values[keep] for name, values in self.columns.items()}
+        return replace(self, X=self.X[keep], complete=keep[keep], columns=columns)
+
+    def spread(self, values: Array, fill: Any = np.nan) -> npt.NDArray[Any]:
+        """Return a column with the values of complete rows in their places."""
+        column = np.full(len(self.X), fill, dtype=values.dtype if fill != "" else object)
+        column[self.complete] = values
+        return column
+
 
 def new_rows(
-    model: FrozenModel,
-    rows: Table,
-    *,
-    drop_missing: bool,
-    missing: str | None = None,
-    label: str | None = None,
+    model: FrozenModel, rows: Table, *, missing: str | None = None, label: str | None = None
 ) -> NewRows:
     """Find the columns of a model in a table; extra ones are ignored, the order does not matter."""
     of_fit = model.source.get("id")
@@ -236,10 +218,10 @@ def new_rows(
     columns |= {} if labels is None else {"id": labels}
     notes += tuple(tables.repeated_labels(labels, rows.row_numbers))
     X, holes, filled = _without_holes(model, X, names, missing)
-    notes, drop_missing = (*notes, *filled), drop_missing or missing == "drop"
+    notes += filled
     complete = tables.without_any(holes)
     if not complete.all():
-        if not drop_missing:
+        if missing != "drop":
             raise InvalidInputError(tables.missing_values(holes, names, "to predict the others"))
         gone = listed([_row_name(columns, i) for i in np.flatnonzero(~complete).tolist()], 40)
         count = f"{(~complete).sum()} of {len(X)} rows"
@@ -247,8 +229,8 @@ def new_rows(
     undefined = _undefined(model, X, complete)
     if undefined is not None:
         told = undefined.renamed([_row_name(columns, i) for i in np.flatnonzero(complete).tolist()])
-        if not drop_missing:
-            raise InvalidInputError(f"{told} --drop-missing gives them no prediction.")
+        if missing != "drop":
+            raise InvalidInputError(f"{told} --missing drop gives them no prediction.")
         complete[np.flatnonzero(complete)[list(undefined.rows)]] = False
         notes += (f"Not predicted: {told}",)
     if not complete.any():
@@ -262,8 +244,7 @@ def predict_table(
     model: FrozenModel,
     rows: Table,
     *,
-    level: float,
-    drop_missing: bool,
+    level: float = 0.95,
     missing: str | None = None,
     label: str | None = None,
     method: str | None = None,
@@ -272,11 +253,12 @@ def predict_table(
 
     ``method`` says how observations are covered; by default as the model was kept.
     """
-    new = new_rows(model, rows, drop_missing=drop_missing, missing=missing, label=label)
-    X, complete, columns, notes = new.X, new.complete, new.columns, (*model.history, *new.notes)
+    new = new_rows(model, rows, missing=missing, label=label)
+    used, columns, notes = new.X[new.complete], new.columns, (*model.history, *new.notes)
+    if model.method == CLASSES:
+        return _predicted_classes(model, new)
     # Predictions and intervals of the complete rows, nan elsewhere.
-    used, assumptions = X[complete], ""
-    found = {"prediction": model.predict(used)}
+    found, assumptions = {"prediction": model.predict(used)}, ""
     if model.has_intervals:
         mean = model.prediction_interval(used, level=level, kind="mean")
         found |= {"mean_lower": mean.lower, "mean_upper": mean.upper}
@@ -295,22 +277,40 @@ def predict_table(
             farther[one.name] = ask(used, level=REJECT_LEVEL).limit
             notes += (one.message,) if np.isnan(one.limit) else ()
     for name, values in found.items():
-        columns[name] = np.full(len(X), np.nan)
-        columns[name][complete] = values
-        columns |= {f"{name}_limit": np.full(len(X), limits[name])} if name in limits else {}
+        columns[name] = new.spread(values)
+        columns |= {f"{name}_limit": np.full(len(new.X), limits[name])} if name in limits else {}
     if limits:
         unusual = np.any([columns[name] > limits[name] for name in limits], axis=0)
-        columns["unusual"] = np.asarray(np.where(complete, unusual, None))
+        columns["unusual"] = np.asarray(np.where(new.complete, unusual, None))
     columns |= _status(columns, limits, farther)
     notes += _unusual(columns) if limits else (_why_no_check(model),)
-    notes += _doubts(model, columns)
+    merit = None
+    if "observed" in columns:
+        known = np.flatnonzero(np.isfinite(columns["observed"] - columns["prediction"]))
+        y, predicted = columns["observed"][known], columns["prediction"][known]
+        names = [_row_name(columns, i) for i in known.tolist()]
+        notes += doubtful_references(y, predicted, model.calibration_errors.rmsecv, names)
+        merit = figures_of_merit(y, predicted) if len(known) else None
     return Predictions(
-        columns=columns,
-        limits=limits,
-        merit=_merit(columns),
-        notes=notes,
-        assumptions=assumptions,
+        columns=columns, limits=limits, merit=merit, notes=notes, assumptions=assumptions
     )
+
+
+def _predicted_classes(model: FrozenModel, new: NewRows) -> Predictions:
+    """Return predicted classes and their probabilities."""
+    classes = np.array([one.response for one in model.responses])
+    proba, columns, notes = class_probabilities(model, new.X[new.complete]), new.columns, new.notes
+    best = classes[np.argmax(proba, axis=1)].astype(object)
+    if model.class_limits is not None:
+        best[~model.belongs(new.X[new.complete]).any(axis=1)] = "none of these"
+    found = new.spread(best, "")
+    if "observed" in columns:
+        told = (columns["observed"] != "") & new.complete
+        right = int(np.sum((columns["observed"] == found) & told))
+        notes += (f"{right} of {plural(int(told.sum()), 'row')} as observed.",)
+    columns |= {"prediction": found}
+    columns |= {f"P({name})": new.spread(one) for name, one in zip(classes, proba.T, strict=True)}
+    return Predictions(columns=columns, limits={}, merit=None, notes=notes)
 
 
 def _without_holes(
@@ -336,10 +336,8 @@ def _without_holes(
 
 def _undefined(model: FrozenModel, X: Array, complete: tables.Mask) -> Any:
     """Return the error about rows that preprocessing is not defined for, None if there are none."""
-    if not complete.any():
-        return None
     try:
-        model.predict(X[complete])
+        model.predict(X[complete]) if complete.any() else None
     except InvalidInputError as error:
         if not hasattr(error, "renamed"):
             raise
@@ -386,15 +384,6 @@ def with_spread(predicted: Predictions, model: FrozenModel, single: Table, by: s
     return replace(predicted, columns=columns, notes=(*predicted.notes, *notes))
 
 
-def _merit(columns: Columns) -> FiguresOfMerit | None:
-    if "observed" not in columns:
-        return None
-    known = ~np.isnan(columns["observed"]) & ~np.isnan(columns["prediction"])
-    if not known.any():
-        return None
-    return figures_of_merit(columns["observed"][known], columns["prediction"][known])
-
-
 def _status(columns: Columns, limits: Mapping[str, float], farther: Mapping[str, float]) -> Columns:
     """Return ok, warn or reject for every row, and why."""
     status, reasons = [], []
@@ -408,17 +397,6 @@ def _status(columns: Columns, limits: Mapping[str, float], farther: Mapping[str,
         status.append("reject" if far or np.isnan(value) else "warn" if beyond else "ok")
         reasons.append("; ".join(why))
     return {"status": np.array(status), "reason": np.array(reasons)}
-
-
-def _doubts(model: FrozenModel, columns: Columns) -> tuple[str, ...]:
-    """Say which reference values cannot be right."""
-    if "observed" not in columns:
-        return ()
-    known = np.flatnonzero(np.isfinite(columns["observed"] - columns["prediction"]))
-    names = [_row_name(columns, i) for i in known.tolist()]
-    usual = model.calibration_errors.rmsecv
-    observed, predicted = columns["observed"][known], columns["prediction"][known]
-    return doubtful_references(observed, predicted, usual, names)
 
 
 def _unusual(columns: Columns) -> tuple[str, ...]:
@@ -449,11 +427,13 @@ def _why_no_check(model: FrozenModel) -> str:
     return f"Rows unlike the calibration rows are not marked: {reason}."
 
 
-def _observed(model: FrozenModel, rows: Table) -> tuple[Array | None, tuple[str, ...]]:
+def _observed(model: FrozenModel, rows: Table) -> tuple[Any, tuple[str, ...]]:
     """Return the response if the table has it, and what of it cannot be compared with."""
-    name = model.response
+    name = _response(model)
     if name not in rows.names:
         return None, ()
+    if model.method == CLASSES:
+        return labels_of(rows, name), ()
     if rows.is_text(name):
         text = f"{shortened(name)} holds text, such as {rows.example(name)}"
         return None, (f"Not compared with the predictions: {text}.",)
@@ -477,13 +457,15 @@ _HEADINGS = {
     "t2": "T^2",
     "q": "Q",
 }
+# Of several constituents these.
+_OF_EACH = ("prediction", "lower", "upper")
 _GAP = 3  # characters between two columns
 _SHORTEST_LABEL, _LONGEST_LABEL = 8, 24
 
 
 def _described(model: FrozenModel) -> str:
     name = model.method.upper() if model.parameter_name == "n_components" else model.method
-    average = model.choice.get("rule") == "average"
+    average = model.responses[0].choice.get("rule") == "average"
     return f"{name}{', ' if average else ' with '}{model.in_words}"
 
 
@@ -500,41 +482,49 @@ def _merit_sentence(merit: FiguresOfMerit) -> str:
 def _shown(
     found: Sequence[Predictions], names: Sequence[str], level: float, width: int, *, verbose: bool
 ) -> RichTable:
-    """Return the table of one constituent, or that of several with value and interval of each."""
-    if len(found) == 1:
-        return _prediction_table(found[0], level, width, verbose=verbose)
-    first = found[0].columns
+    """Return predictions as a table: all about one constituent, or value and interval of each."""
+    first, several = found[0].columns, len(found) > 1
     named, size = "id" if "id" in first else "row", len(first["row"])
     most = size if verbose else min(size, _MOST_ROWS)
-    headings, cells = [named], [list(map(str, first[named][:most]))]
+    cells: list[list[str]] = []
     for name, one in zip(names, found, strict=True):
         decimals = _decimals(one.columns)
-        for part, heading in (
-            ("prediction", show.safe(name, 12)),
-            ("lower", "from"),
-            ("upper", "to"),
-        ):
-            values = one.columns.get(part, np.full(size, np.nan))[:most].tolist()
-            headings.append(heading)
-            cells.append([show.fixed(value, decimals) for value in values])
-    cells.append([_worst(names, found, i) for i in range(most)])
-    limits = (_limits_in_words(one, name) for one, name in zip(found, names, strict=True))
+        parts = _OF_EACH if several else [*_HEADINGS, *(p for p in one.columns if p[:2] == "P(")]
+        for part in (part for part in parts if part in one.columns):
+            shown = partial(show.fixed, decimals=decimals)
+            if part in one.limits or part not in _HEADINGS:
+                shown = partial(show.number, digits=3)
+            heading = show.safe(name, 12) if several and part == "prediction" else part
+            values = one.columns[part][:most].tolist()
+            texts = [value if isinstance(value, str) else shown(value) for value in values]
+            cells.append([_HEADINGS.get(heading, heading), *texts])
+    if any(one.limits for one in found):
+        cells.append(["status", *(_worst(names, found, i) for i in range(most))])
+    others = sum(max(map(len, column)) + _GAP for column in cells)
+    room = int(np.clip(width - others, _SHORTEST_LABEL, _LONGEST_LABEL))
+    labels = [_shortened(show.safe(str(label)), room) for label in first[named][:most]]
+    limits = (_limits_in_words(one, several * name) for one, name in zip(found, names, strict=True))
+    more = f"{most} of {size} rows; --verbose shows all, --out writes all." if most < size else ""
+    assumed = "" if several else found[0].assumptions
+    covered = f" with {show.percent(level)} intervals of one observation"
     return show.table(
-        f"Predictions with {show.percent(level)} intervals of one observation",
-        [*headings, "status"],
-        zip(*cells, strict=True),
+        f"Predictions{covered if any('upper' in one.columns for one in found) else ''}",
+        [named, *(column[0] for column in cells)],
+        zip(labels, *(column[1:] for column in cells), strict=True),
         text_columns=int(named == "id"),
-        caption=_more(most, size) + " ".join(limits),
+        caption=" ".join(text for text in (more, *limits, assumed) if text),
     )
 
 
-def _more(most: int, size: int) -> str:
-    return f"{most} of {size} rows; --verbose shows all, --out writes all. " if most < size else ""
-
-
 def _worst(names: Sequence[str], found: Sequence[Predictions], i: int) -> str:
-    """Return the constituents of a row that are not ok."""
-    states = {name: str(one.columns["status"][i]) for name, one in zip(names, found, strict=True)}
+    """Return the status of a row; of several constituents those that are not ok."""
+    if len(found) == 1:
+        return str(found[0].columns["status"][i])
+    states = {
+        name: str(one.columns["status"][i])
+        for name, one in zip(names, found, strict=True)
+        if "status" in one.columns
+    }
     bad = [f"{show.safe(name, 12)} {state}" for name, state in states.items() if state != "ok"]
     return ", ".join(bad) or "ok"
 
@@ -544,38 +534,6 @@ def _limits_in_words(predicted: Predictions, name: str = "") -> str:
     shown = [f"{_HEADINGS[key]} {show.number(value, 3)}" for key, value in predicted.limits.items()]
     of = f" of {show.safe(name, 24)}" if name else ""
     return f"Limits{of}: {', '.join(shown)}." if shown else ""
-
-
-def _prediction_table(
-    predicted: Predictions, level: float, width: int, *, verbose: bool
-) -> RichTable:
-    columns = predicted.columns
-    size, named = len(columns["row"]), "id" if "id" in columns else "row"
-    most = size if verbose else min(size, _MOST_ROWS)
-    decimals, cells = _decimals(columns), {}
-    for name, heading in _HEADINGS.items():
-        if name in columns:
-            values = [float(value) for value in columns[name][:most]]
-            cells[heading] = [
-                show.number(value, 3) if name in predicted.limits else show.fixed(value, decimals)
-                for value in values
-            ]
-    if predicted.limits:
-        cells["status"] = columns["status"][:most].tolist()
-    others = sum(max(map(len, (heading, *texts))) + _GAP for heading, texts in cells.items())
-    room = int(np.clip(width - others, _SHORTEST_LABEL, _LONGEST_LABEL))
-    labels = [_shortened(show.safe(str(label)), room) for label in columns[named][:most]]
-    more = _more(most, size)
-    covered = (
-        f" with {show.percent(level)} intervals of one observation" if "upper" in columns else ""
-    )
-    return show.table(
-        f"Predictions{covered}",
-        [named, *cells],
-        zip(labels, *cells.values(), strict=True),
-        text_columns=int(named == "id"),
-        caption=f"{more}{_limits_in_words(predicted)} {predicted.assumptions}".strip(),
-    )
 
 
 def _shortened(label: str, most: int) -> str:
@@ -594,7 +552,9 @@ def _shortened(label: str, most: int) -> str:
 
 def _decimals(columns: Columns) -> int:
     """Return how many decimals show two to three digits of the intervals' width."""
-    spread = columns["prediction"]
-    widths = columns["upper"] - columns["lower"] if "upper" in columns else np.abs(spread)
+    values = columns["prediction"]
+    if values.dtype == object:  # classes
+        return 0
+    widths = columns["upper"] - columns["lower"] if "upper" in columns else np.abs(values)
     typical = float(np.nanmedian(widths))
     return int(np.clip(2 - np.floor(np.log10(typical)), 0, 9)) if 0 < typical < np.inf else 4

@@ -41,10 +41,10 @@ SUMMARY = re.compile(
 )
 _INFINITE = (
     "infinite, or too large for a number; correct the file, or leave the row out with --na inf "
-    "--drop-missing."
+    "--missing drop."
 )
 _MISSING = (
-    "missing; remove such rows (--drop-missing), fill the values in, or leave the column out."
+    "missing; remove such rows (--missing drop), fill the values in, or leave the column out."
 )
 # Rows of a sheet that are looked at for titles, names and units.
 _SAMPLE_ROWS = 40
@@ -217,12 +217,12 @@ def _advice(value: str, always: bool) -> str:
     if SUMMARY.fullmatch(text.tidy(value)):
         return (
             "That row looks like a summary, not a sample: delete it, or leave it out with --na "
-            f"{code} --drop-missing."
+            f"{code} --missing drop."
         )
     if _LIMITED.fullmatch(text.tidy(value)):
         return (
             "It is beyond what could be measured: write a number, such as half the limit of "
-            f"detection, or leave such rows out with --na {code} --drop-missing."
+            f"detection, or leave such rows out with --na {code} --missing drop."
         )
     if always:
         return "Leave the column out."

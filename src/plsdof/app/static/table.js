@@ -32,7 +32,7 @@ function showTable(found) {
 }
 
 function remedies(found) {
-  const missing = /--drop-missing/.test(found.error);
+  const missing = /--missing drop/.test(found.error);
   return missing ? [button("Leave out rows with missing values", () => set({ missing: "drop" }))] : [];
 }
 
