@@ -5,7 +5,7 @@ A near infrared calibration, validated
 From spectra to a calibration: preprocessing, the number of components, and three ways to say how
 well it predicts. The command line does all of it in one go::
 
-    plsdof fit gasoline.csv -r octane --preprocess savgol:15:2:1,snv --test-fraction 0.3
+    plsdof fit gasoline.csv -r octane --preprocess savgol:15:2:1,snv --split random:0.3
 """
 
 import matplotlib.pyplot as plt

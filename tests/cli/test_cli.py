@@ -455,9 +455,9 @@ def test_every_option_is_described_and_belongs_to_a_command():
     for name in COMMANDS:
         for option in load_command(name).params:
             keys = [f"{name}.{option.name}", f"model.{option.name}", option.name]
-            used |= {key for key in keys[:1] + keys[1:2] * (name in OF_MODELS) if key in OPTIONS} or {
-                option.name
-            }
+            used |= {
+                key for key in keys[:1] + keys[1:2] * (name in OF_MODELS) if key in OPTIONS
+            } or {option.name}
             assert option.help or option.param_type_name == "argument"
     assert used - {"file", "model", "models", "more"} == set(OPTIONS) - {"model"}
 

@@ -229,8 +229,7 @@ def _problem(
 
     chosen = _chosen_rows(table, part, test, complete, everything)
     rows = everything.take(chosen.fit)
-    tested, note = _test_table(
-        test.test, target, names, reading, part, table.source, rows.classes)
+    tested, note = _test_table(test.test, target, names, reading, part, table.source, rows.classes)
     if not rows.classes and np.all(rows.y == rows.y[0]):
         raise InvalidInputError(
             f"{shortened(target)} is {rows.y[0]:g} in all rows; there is nothing to predict."

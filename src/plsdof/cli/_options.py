@@ -189,7 +189,9 @@ def as_command(
     # Those without a default come first.
     parameters.sort(key=lambda one: one.default is not inspect.Parameter.empty)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__doc__ = function.__doc__
+    # Typer keeps the ends of lines.
+    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    command.__doc__ = "\n\n".join(" ".join(one.split()) for one in paragraphs)
     return command
 
 
