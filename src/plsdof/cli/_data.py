@@ -426,10 +426,10 @@ def _test_table(
     if file.suffix != Path(source).suffix:  # where its names are was said of the other kind of file
         reading = replace(reading, sheet=None, header_row=None, skip_rows=0, transpose=False)
     table = reading.table(file)
-    if target not in table.names and reading.response_file is not None:
-        table = reading.with_response(file, [target], None)
     with located(table.source):
         found, _ = tables.match_columns(names, table)
+        if target not in table.names and reading.response_file is not None:
+            table = reading.with_response(file, [target], None)
         if target not in table.names:
             raise InvalidInputError(
                 f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
