@@ -538,7 +538,7 @@ def test_malformed_tables_give_one_line(tmp_path):
         "y,a\n": "no rows",
         "y,a\n1,2\n": "1 row",
         "y,a\n3,2\n3,4\n3,5\n": "'y' is 3 in all rows",
-        "y,a\nlow,2\nhigh,4\n": "column 'y' is not numeric: 2 of 2 values",
+        "y,a\nlow,2\nhigh,4\n": "holds text",
         "y,a\n1,2\n2,3,4\n": "line 3 has 3 field(s)",
         "y,a\n1,x\n2,z\n": "no column of predictors",
     }.items():

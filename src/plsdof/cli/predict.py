@@ -211,7 +211,8 @@ def new_rows(
 ) -> NewRows:
     """Find the columns of a model in a table; extra ones are ignored, the order does not matter."""
     of_fit = model.source.get("id")
-    labels = tables.row_labels(rows, of_fit if label is None and of_fit in rows.names else label)
+    label = of_fit if label is None and of_fit in rows.names else label
+    labels = tables.row_labels(rows, label, repeats=True)
     names, notes = tables.match_columns(model.columns, rows)
     X, notes = rows.numbers(names), (*rows.notes, *notes)
     columns: Columns = {"row": rows.row_numbers}
