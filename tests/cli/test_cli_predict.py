@@ -183,7 +183,7 @@ def test_predictions_are_named_by_a_column(tmp_path, model):
     frame.loc[0, ["sample", "x0"]] = [None, 1000.0]
     frame.to_csv(file, index=False)
     found = run_json("predict", model, file)
-    assert "id" not in found["predictions"][0]
+    assert found["predictions"][0]["id"] == ""
     notes = said("predict", model, file, "--id", "sample")
     assert "Row 1 is unlike" in notes or "Rows 1, " in notes
     assert "no column 'cod'; did you mean 'code'?" in refused("predict", model, file, "--id", "cod")
