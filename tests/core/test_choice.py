@@ -120,7 +120,7 @@ def test_models_far_beyond_the_best_one_have_no_weight():
     rng = np.random.default_rng(0)
     size = np.array([3.0, 2.0, 1.0, 1.05, 1.1, 1.15, 1.2])
     left = made(size[:, None] * rng.normal(size=(7, 60)))
-    weights = choice.average_weights(left)
+    weights = choice.objective([left]).best_point()[0]
     best = int(np.argmin(left.press))
     assert np.all(weights[best + 3 :] == 0)
 
@@ -157,7 +157,7 @@ def test_residuals_that_vanish_are_chosen_without_an_error():
     for loss in choice.LOSSES:
         left = made(E)
         assert objective([left], loss).best_vertex() == (0, 1)
-        np.testing.assert_allclose(choice.average_weights(left, loss), [0.0, 1.0])
+        np.testing.assert_allclose(choice.objective([left], loss).best_point()[0], [0.0, 1.0])
 
 
 @pytest.mark.parametrize("loss", choice.LOSSES)
@@ -237,7 +237,9 @@ def test_weights_of_rows_are_repeated_rows():
     assert objective([weighted]).best_vertex() == objective([repeated]).best_vertex()
     weighted = dataclasses.replace(weighted, rss=repeated.rss)
     np.testing.assert_allclose(
-        choice.average_weights(weighted), choice.average_weights(repeated), atol=1e-8
+        choice.objective([weighted]).best_point()[0],
+        choice.objective([repeated]).best_point()[0],
+        atol=1e-8,
     )
 
 

@@ -6,7 +6,7 @@ from _helpers.problems import make_problem
 
 from plsdof import PLSRegressor, RecipeRegressor, load_model, pls_path
 from plsdof._core.choice import objective
-from plsdof._core.pool import Mixture
+from plsdof._core.model import Mixture
 from plsdof.chemometrics import Preprocessor
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.errors import InvalidInputError, NotAvailableError, RecipeWarning

@@ -20,7 +20,7 @@ the smallest error of all, and J is the same. One path is the pool of one recipe
 people read the text.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.criteria import criterion_label
-from plsdof._core.display import as_html, one_line, plural
+from plsdof._core.display import as_html, data_frame, one_line, plural
 from plsdof._core.inputs import Array, as_choice, read_only
 from plsdof._core.left_out import AHEAD, LeftOut
 from plsdof._core.threads import cached_property
@@ -83,12 +83,29 @@ class Remark:
         return self.text
 
 
-# Where rows cannot be left out.
-NO_ROWS = Remark(
-    kind="no-rows",
-    text="GCV chose it, because the data have no rows that could be left out: they are moments or "
-    "a Gram matrix.",
-)
+_TEXTS = {
+    "no-rows": "GCV chose it, because the data have no rows that could be left out: they are "
+    "moments or a Gram matrix.",
+    "empty-model": "This is the empty model, although {better} would score lower: do not conclude "
+    "that there is nothing to predict.",
+    "last-model": "The last model that was looked at is the best one: larger ones may do better"
+    "{beside}.",
+    "edge": "This is the {which} penalty that was tried: {other} ones may do better.",
+    "near-n": "Its Degrees of Freedom are close to n = {n:g}: it nearly interpolates the data, and "
+    "its noise level is not reliable{beside}.",
+    "undefined": "Not defined for {models} with too many Degrees of Freedom.",
+    "as-good": "{count} models, {named}, are as good: their errors differ by less than one "
+    "standard error of the difference.",
+    "as-good-recipes": "As good: {named}.",
+    "exhausted-folds": "Without the rows of fold {named} the data do not support {label}: a "
+    "smaller model took its place there, and the error of rows left out is not that of this model.",
+    "average": "The average of models has an error of {error:.4g}, {gain:.0f}% lower.",
+}
+
+
+def remark(kind: str, **facts: object) -> Remark:
+    """Return a remark of some kind, with its facts in words."""
+    return Remark(kind=kind, text=_TEXTS[kind].format(**facts))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -124,7 +141,7 @@ class Selection:
     recipes : tuple of str
         What these recipes are called.
     weights : mapping of str to array, or None
-        Of an average over recipes: the weights of the models of each.
+        Of an average: the weights of the models of each recipe, by its name.
     loss : {"squared", "huber"}
         How their errors were added up.
 
@@ -178,8 +195,6 @@ class Selection:
 
     def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with the score of every model."""
-        from plsdof._core.display import data_frame
-
         return data_frame({"model": np.arange(len(self.scores)), self.criterion: self.scores})
 
     def _repr_html_(self) -> str:
@@ -188,12 +203,7 @@ class Selection:
         columns = {known: np.arange(len(self.scores)), f"score ({self.criterion})": self.scores}
         if self.left_out is not None and len(self.left_out.rmse) == len(self.scores):
             columns["RMSE"] = self.left_out.rmse
-        return as_html(
-            repr(self),
-            columns,
-            notes=[self.message],
-            chosen=self.index,
-        )
+        return as_html(repr(self), columns, notes=[self.message], chosen=self.index)
 
     def __repr__(self) -> str:
         return one_line(
@@ -327,11 +337,6 @@ def objective(
     )
 
 
-def average_weights(left: LeftOut, loss: str = "squared") -> Array:
-    """Return the weights of the models of one recipe in the best average. Shape (K,), sum 1."""
-    return objective([left], loss).best_point()[0]
-
-
 def chosen_without(
     pool: Sequence[LeftOut], loss: str = "squared", *, average: bool = False
 ) -> tuple[Array, Array]:
@@ -363,16 +368,17 @@ def _simplex(G: Array, price: Array) -> Array:
     """
     from scipy.optimize import nnls  # importing it takes 0.2 s
 
-    if len(G) == 1 or not G.diagonal().min() > 0:
-        return np.asarray(np.arange(len(G)) == np.argmin(G.diagonal()), dtype=np.float64)
+    best = np.asarray(np.arange(len(G)) == np.argmin(G.diagonal()), dtype=np.float64)
     unit = float(G.diagonal().min())
+    if len(G) == 1 or not unit > 0:
+        return best
     G = (G + (price[:, None] + price) / 2.0) / unit
     eigenvalues, V = np.linalg.eigh(G)
     root = np.sqrt(np.maximum(eigenvalues, 1e-12 * eigenvalues[-1]))
     try:
         u = nnls(root[:, None] * V.T, V.sum(axis=0) / root)[0]
     except RuntimeError:  # no convergence, which is rare
-        u = np.asarray(np.arange(len(G)) == np.argmin(G.diagonal()), dtype=np.float64)
+        return best
     u = np.where(u > _NO_WEIGHT * u.max(), u, 0.0)
     return np.asarray(u / u.sum())
 
@@ -530,6 +536,88 @@ def average_in_words(weights: Array, labels: Sequence[str], rmse: float) -> str:
 Label = Callable[[int, int], str]
 
 
+class Models(Protocol):
+    """What sentences about a choice need to know of a path."""
+
+    def label(self, index: int) -> str:
+        """Return a model in words."""
+
+    def is_longer(self, models: int) -> bool:
+        """Whether there are further models behind so many."""
+
+
+def by_left_out(
+    pool: Sequence[LeftOut],
+    loss: str,
+    paths: Sequence[Models],
+    names: Sequence[str] = (),
+    *,
+    average: bool = False,
+) -> Selection:
+    """Return the best single model by rows left out, or the best average.
+
+    Parameters
+    ----------
+    pool : sequence of LeftOut
+        One of each recipe.
+    loss : {"squared", "huber"}
+    paths : sequence of paths
+        Theirs.
+    names : sequence of str
+        What recipes are called, where there are several.
+    average : bool
+        The best point of the objective instead of its best vertex: ``weights`` are there then, and
+        the model is the one with the largest weight.
+    """
+    found, label = objective(pool, loss), partial(_label, paths, names)
+    weights: list[Array] = []
+    said: tuple[Remark, ...] | Callable[[], tuple[Remark, ...]] = ()
+    if average:
+        weights = [read_only(w) for w in found.best_point()]
+        recipe = int(np.argmax([w.sum() for w in weights]))
+        index, best = int(np.argmax(weights[recipe])), int(np.argmin(pool[recipe].press))
+        labels = [label(r, m) for r, own in enumerate(weights) for m in range(len(own))]
+        summary = average_in_words(np.concatenate(weights), labels, _error_of(pool, weights))
+        if weights[recipe][0] == 1.0 and best > 0:
+            said = (remark("empty-model", better=label(recipe, best)),)
+    else:
+        recipe, index = found.best_vertex()
+        error = f"error of rows left out {pool[recipe].rmse[index]:.4g}"
+        summary = f"{label(recipe, index)} ({error}): {rule_in_words('best-model', '')}."
+        longer = paths[recipe].is_longer(len(pool[recipe].rss))
+        said = partial(left_out_remarks, pool, recipe, index, label=label, longer=longer, loss=loss)
+    left = pool[recipe]
+    return Selection(
+        index=index,
+        recipe=recipe,
+        recipe_name=names[recipe] if names else "",
+        parameter=float(left.parameters[index]),
+        parameter_name=left.parameter_name,
+        scores=read_only(found.by_recipe((found.losses + found.price) / left.n)[recipe]),
+        criterion=LEFT_OUT,
+        rule="average" if average else "best-model",
+        summary=summary,
+        left_out=left,
+        pool=tuple(pool) if names else (),
+        recipes=tuple(names),
+        weights=dict(zip(names or [""], weights, strict=True)) if average else None,
+        loss=loss,
+        _remarks=said,
+    )
+
+
+def _label(paths: Sequence[Models], names: Sequence[str], recipe: int, index: int) -> str:
+    """Return a model in words, with its recipe where there are several."""
+    words = paths[recipe].label(index)
+    return f"{_IN_WORDS.get(names[recipe], names[recipe])}, {words}" if names else words
+
+
+def _error_of(pool: Sequence[LeftOut], weights: Sequence[Array]) -> float:
+    """Return the root of the mean squared left-out residual of an average."""
+    mixed = sum(w @ left.residuals for left, w in zip(pool, weights, strict=True))
+    return float(np.sqrt(np.square(mixed) @ pool[0].weights / pool[0].n))
+
+
 def left_out_remarks(
     pool: Sequence[LeftOut],
     recipe: int,
@@ -554,150 +642,110 @@ def left_out_remarks(
     loss : {"squared", "huber"}
         Of the average, to say what it would gain.
     """
-    said, left, words = [], pool[recipe], partial(label, recipe)
-    best = int(np.argmin(left.press))
-    position = int(np.flatnonzero(left.order == chosen)[0])
+    left, words = pool[recipe], partial(label, recipe)
+    position, best = (int(np.flatnonzero(left.order == m)[0]) for m in (chosen, left.best))
     half = int(left.order[position // 2])
-    beside = f"{words(half)} has an error of {left.rmse[half]:.4g}"
-    if position == 0 and best != chosen and left.parameter_name == "n_components":
-        said.append(empty_model(words(best)))
-    if longer and best == int(left.order[-1]) and len(left.order) > 1:
-        said.append(last_model(beside))
-    if left.parameter_name == "alpha":
-        said += edge_of_grid(position, len(left.order))
-    said += as_good_in_words(pool, recipe, chosen, label)
-    if left.dof[chosen] > _NEAR * left.n:
-        said.append(near_n(left.n, beside))
-    if left.exhausted[chosen].any():
-        said.append(exhausted_folds(words(chosen), np.flatnonzero(left.exhausted[chosen])))
+    said = _remarks(
+        position,
+        best,
+        len(left.order),
+        dof=float(left.dof[chosen]),
+        n=left.n,
+        better=words(left.best),
+        penalties=left.parameter_name == "alpha",
+        longer=longer and best == len(left.order) - 1,
+        beside=f"{words(half)} has an error of {left.rmse[half]:.4g}",
+    )
+    said += _as_good_in_words(pool, recipe, chosen, label)
+    folds = np.flatnonzero(left.exhausted[chosen])
+    if len(folds):
+        named = ", ".join(str(f + 1) for f in folds[:_MOST_NAMED])
+        named += " and others" if len(folds) > _MOST_NAMED else ""
+        said.append(remark("exhausted-folds", named=named, label=words(chosen)))
     error = _error_of(pool, objective(pool, loss).best_point())
     if error < (1.0 - _WORTH_SAYING) * left.rmse[chosen]:
         gain = 100.0 * (1.0 - error / left.rmse[chosen])
-        text = f"The average of models has an error of {error:.4g}, {gain:.0f}% lower."
-        said.append(Remark(kind="average", text=text))
+        said.append(remark("average", error=error, gain=gain))
     return tuple(said)
 
 
-class Models(Protocol):
-    """What sentences about a choice need to know of a path."""
+def criterion_remarks(
+    scores: Array,
+    dof: Array,
+    chosen: int,
+    n: float,
+    *,
+    label: Callable[[int], str],
+    longer: bool,
+    penalties: bool = False,
+) -> tuple[Remark, ...]:
+    """Return what is worth knowing about a choice by a criterion; arrays simplest model first."""
+    lowest = global_minimum(scores)
+    said = _remarks(
+        chosen,
+        lowest,
+        len(scores),
+        dof=float(dof[chosen]),
+        n=n,
+        better=label(lowest),
+        penalties=penalties,
+        longer=longer and chosen == len(scores) - 1,
+    )
+    if undefined := int(np.isnan(scores).sum()):
+        said.append(remark("undefined", models=plural(undefined, "model")))
+    return tuple(said)
 
-    def label(self, index: int) -> str:
-        """Return a model in words."""
 
-    def is_longer(self, models: int) -> bool:
-        """Whether there are further models behind so many."""
+def _remarks(
+    position: int,
+    best: int,
+    size: int,
+    *,
+    dof: float,
+    n: float,
+    better: str,
+    penalties: bool,
+    longer: bool,
+    beside: str = "",
+) -> list[Remark]:
+    """Return what any choice may be unusual in; models are counted from the simplest one.
 
-
-def _label(paths: Sequence[Models], names: Sequence[str], recipe: int, index: int) -> str:
-    """Return a model in words, with its recipe where there are several."""
-    words = paths[recipe].label(index)
-    return f"{_IN_WORDS.get(names[recipe], names[recipe])}, {words}" if names else words
-
-
-def _error_of(pool: Sequence[LeftOut], weights: Sequence[Array]) -> float:
-    """Return the root of the mean squared left-out residual of an average."""
-    mixed = sum(w @ left.residuals for left, w in zip(pool, weights, strict=True))
-    return float(np.sqrt(np.square(mixed) @ pool[0].weights / pool[0].n))
-
-
-def select_left_out(
-    pool: Sequence[LeftOut], loss: str, paths: Sequence[Models], names: Sequence[str] = ()
-) -> Selection:
-    """Return the best single model by rows left out, and what is worth knowing about it.
-
-    Parameters
-    ----------
-    pool : sequence of LeftOut
-        One of each recipe.
-    loss : {"squared", "huber"}
-    paths : sequence of paths
-        Theirs.
-    names : sequence of str
-        What recipes are called, where there are several.
+    A choice of penalties has no empty model, and an end on both sides.
     """
-    found, label = objective(pool, loss), partial(_label, paths, names)
-    recipe, index = found.best_vertex()
-    left = pool[recipe]
-    longer = paths[recipe].is_longer(len(left.rss))
-    return Selection(
-        index=index,
-        recipe=recipe,
-        parameter=float(left.parameters[index]),
-        parameter_name=left.parameter_name,
-        scores=read_only(found.by_recipe((found.losses + found.price) / left.n)[recipe]),
-        criterion=LEFT_OUT,
-        recipe_name=names[recipe] if names else "",
-        recipes=tuple(names),
-        pool=tuple(pool) if names else (),
-        rule="best-model",
-        summary=f"{label(recipe, index)} (error of rows left out {left.rmse[index]:.4g}): "
-        f"{rule_in_words('best-model', '')}.",
-        left_out=left,
-        loss=loss,
-        _remarks=partial(
-            left_out_remarks, pool, recipe, index, label=label, longer=longer, loss=loss
-        ),
-    )
+    said = []
+    if not penalties and position == 0 and best > 0:
+        said.append(remark("empty-model", better=better))
+    if longer and size > 1:
+        said.append(remark("last-model", beside=f" ({beside})" if beside else ""))
+    if penalties and size > 2 and position in (0, size - 1):
+        which, other = ("largest", "larger") if position == 0 else ("smallest", "smaller")
+        said.append(remark("edge", which=which, other=other))
+    if dof > _NEAR * n:
+        said.append(remark("near-n", n=n, beside=f"; {beside}" if beside else ""))
+    return said
 
 
-def average_left_out(
-    pool: Sequence[LeftOut], loss: str, paths: Sequence[Models], names: Sequence[str] = ()
-) -> tuple[list[Array], Selection]:
-    """Return the weights of the best average by rows left out, and the average in words."""
-    found, label = objective(pool, loss), partial(_label, paths, names)
-    weights = [read_only(w) for w in found.best_point()]
-    recipe = int(np.argmax([w.sum() for w in weights]))
-    heaviest, left = int(np.argmax(weights[recipe])), pool[recipe]
-    best = int(np.argmin(left.press))
-    empty = weights[recipe][0] == 1.0 and len(weights[recipe]) > 1 and best > 0
-    labels = [label(r, m) for r, own in enumerate(weights) for m in range(len(own))]
-    selection = Selection(
-        index=heaviest,
-        recipe=recipe,
-        parameter=float(left.parameters[heaviest]),
-        parameter_name=left.parameter_name,
-        scores=read_only(found.by_recipe((found.losses + found.price) / left.n)[recipe]),
-        criterion=LEFT_OUT,
-        recipe_name=names[recipe] if names else "",
-        recipes=tuple(names),
-        pool=tuple(pool) if names else (),
-        weights=dict(zip(names, weights, strict=True)) if names else None,
-        rule="average",
-        summary=average_in_words(np.concatenate(weights), labels, _error_of(pool, weights)),
-        left_out=left,
-        loss=loss,
-        _remarks=(empty_model(label(recipe, best)),) if empty else (),
-    )
-    return weights, selection
-
-
-def as_good_in_words(
+def _as_good_in_words(
     pool: Sequence[LeftOut], recipe: int, chosen: int, label: Label
 ) -> Iterator[Remark]:
     """Say which models of the recipe, and which other recipes, are as good as the chosen one."""
     left = pool[recipe]
     near = as_good(left, chosen)
     if len(near) > 1:
-        places = np.searchsorted(left.order, near) if len(near) else near
-        gaps = left.parameter_name == "n_components" and np.any(np.diff(places) > 1)
-        named = (
-            f"with {', '.join(str(m) for m in near)} components"
-            if gaps
-            else (f"from {label(recipe, int(near[0]))} to {label(recipe, int(near[-1]))}")
-        )
-        yield Remark(
-            kind="as-good",
-            text=f"{len(near)} models, {named}, are as good: their errors differ by less than one "
-            "standard error of the difference.",
-        )
+        named = f"from {label(recipe, int(near[0]))} to {label(recipe, int(near[-1]))}"
+        gaps = np.any(np.diff(np.searchsorted(left.order, near)) > 1)
+        if left.parameter_name == "n_components" and gaps:
+            named = f"with {', '.join(map(str, near))} components"
+        yield remark("as-good", count=len(near), named=named)
     reference = left.residuals[chosen] ** 2
-    others = []
-    for number, other in enumerate(pool):
-        best = int(np.argmin(other.press))
-        if number != recipe and _is_as_good(other, (other.residuals[[best]] ** 2) - reference)[0]:
-            others.append(label(number, best))
+    others = [
+        label(number, other.best)
+        for number, other in enumerate(pool)
+        if number != recipe
+        and _is_as_good(other, other.residuals[[other.best]] ** 2 - reference)[0]
+    ]
     if others:
-        yield Remark(kind="as-good-recipes", text=f"As good: {'; '.join(others)}.")
+        yield remark("as-good-recipes", named="; ".join(others))
 
 
 def as_good(left: LeftOut, chosen: int) -> npt.NDArray[np.intp]:
@@ -720,85 +768,3 @@ def _is_as_good(left: LeftOut, difference: Array) -> npt.NDArray[np.bool_]:
         difference = difference * left.sample_weight
     spread = np.std(difference, axis=1) * np.sqrt(difference.shape[1])
     return np.asarray(difference.sum(axis=1) <= spread)
-
-
-def empty_model(better: str) -> Remark:
-    """Say that the empty model was chosen although another has a lower score."""
-    return Remark(
-        kind="empty-model",
-        text=f"This is the empty model, although {better} would score lower: do not conclude that "
-        "there is nothing to predict.",
-    )
-
-
-def last_model(beside: str = "") -> Remark:
-    """Say that the best model is the last one of its path."""
-    text = "The last model that was looked at is the best one: larger ones may do better"
-    return Remark(kind="last-model", text=f"{text} ({beside})." if beside else f"{text}.")
-
-
-def exhausted_folds(label: str, folds: npt.NDArray[np.intp]) -> Remark:
-    """Say that some fits without a fold do not have the model."""
-    named = ", ".join(str(f + 1) for f in folds[:_MOST_NAMED])
-    more = " and others" if len(folds) > _MOST_NAMED else ""
-    return Remark(
-        kind="exhausted-folds",
-        text=f"Without the rows of fold {named}{more} the data do not support {label}: a smaller "
-        "model took its place there, and the error of rows left out is not that of this model.",
-    )
-
-
-def edge_of_grid(position: int, size: int) -> list[Remark]:
-    """Say that a penalty is the largest or the smallest one that was tried."""
-    if size < 3 or 0 < position < size - 1:
-        return []
-    which, other = ("largest", "larger") if position == 0 else ("smallest", "smaller")
-    text = f"This is the {which} penalty that was tried: {other} ones may do better."
-    return [Remark(kind="edge", text=text)]
-
-
-def near_n(n: float, beside: str = "") -> Remark:
-    """Say that a model nearly interpolates."""
-    text = (
-        f"Its Degrees of Freedom are close to n = {n:g}: it nearly interpolates the data, and its "
-        "noise level is not reliable"
-    )
-    return Remark(kind="near-n", text=f"{text}; {beside}." if beside else f"{text}.")
-
-
-def criterion_remarks(
-    scores: Array,
-    dof: Array,
-    chosen: int,
-    n: float,
-    *,
-    label: Callable[[int], str],
-    longer: bool,
-    penalties: bool = False,
-) -> tuple[Remark, ...]:
-    """Return what is worth knowing about a choice by a criterion; arrays simplest model first."""
-    said, last = [], len(scores) - 1
-    if penalties:
-        said += edge_of_grid(chosen, len(scores))
-    lowest = global_minimum(scores)
-    if chosen == 0 and lowest > 0 and dof[0] <= 1.0 + 1e-9:
-        said.append(empty_model(label(lowest)))
-    if chosen == last and last > 0 and longer:
-        said.append(last_model())
-    if dof[chosen] > _NEAR * n:
-        said.append(near_n(n))
-    undefined = int(np.isnan(scores).sum())
-    if undefined:
-        said.append(
-            Remark(
-                kind="undefined",
-                text=f"Not defined for {plural(undefined, 'model')} with too many Degrees of "
-                "Freedom.",
-            )
-        )
-    return tuple(said)
-
-
-def texts(remarks: Iterable[Remark]) -> list[str]:
-    """Return the sentences of remarks."""
-    return [one.text for one in remarks]

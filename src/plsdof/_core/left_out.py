@@ -158,6 +158,11 @@ class LeftOut:
         return read_only(np.square(self.residuals) @ self.sample_weight)
 
     @property
+    def best(self) -> int:
+        """Row of the model with the smallest error."""
+        return int(np.argmin(self.press))
+
+    @property
     def mean_error(self) -> Array:
         """(Weighted) mean squared residual, PRESS / n. Shape (K,).
 

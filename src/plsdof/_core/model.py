@@ -1,11 +1,15 @@
-"""One model of a path, or an average of its models: what inference, pictures and files take.
+"""One model of a path, or an average of models: what inference, pictures and files take.
 
 A model is a vector of weights over the models of a path. For a single model it is a corner of the
 simplex, for an average any point; coefficients, predictions and left-out residuals follow the
 same formulas.
+
+*One pool.* A recipe is a scaling, a preparation of X, a kernel width, a penalty. Its path has a
+left-out matrix of its own, of the same folds; the objective of `plsdof._core.choice` judges all
+models of all recipes at once. `Path.select` and `Path.average` are the pool of one recipe.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -365,6 +369,194 @@ class Model:
     def __repr__(self) -> str:
         given = self.path.given
         return one_line(self, self.label, p=len(self.coef) if given is None else given.X.shape[1])
+
+
+# Models of several recipes
+# -------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Mixture(Model):
+    """An average over models of several recipes.
+
+    ``path``, ``index`` and ``weights`` are those of the recipe with most weight: scores, T^2 and Q
+    belong to it.
+
+    Attributes
+    ----------
+    members : tuple of Model
+        One of each recipe that takes part: an average of its models.
+    shares : (R,) array
+        Their weights, with sum one.
+    """
+
+    members: tuple[Model, ...]
+    shares: Array
+
+    @property
+    def exact(self) -> Exact:
+        """Raise an error: recipes have closed forms of their own."""
+        raise NotAvailableError(
+            f"This is an average over {len(self.members)} recipes, which have no closed form in "
+            "common: derivatives, covariances and intervals of coefficients belong to one recipe. "
+            "See members, or choose one model (n_components='left-out')."
+        )
+
+    @property
+    def label(self) -> str:
+        """What it is, in words."""
+        count = sum(np.count_nonzero(_weights_of(one)) for one in self.members)
+        return f"average of {plural(int(count), 'model')} of {len(self.members)} recipes"
+
+    @property
+    def parameter(self) -> float:
+        """Weighted mean of the numbers of components."""
+        return float(self.shares @ [one.parameter for one in self.members])
+
+    @cached_property
+    def _linear(self) -> tuple[Array, float]:
+        parts = [one._linear for one in self.members]
+        coef = np.sum([w * part[0] for w, part in zip(self.shares, parts, strict=True)], axis=0)
+        return read_only(coef), float(self.shares @ [part[1] for part in parts])
+
+    @cached_property
+    def dof(self) -> float:
+        """Degrees of Freedom: the weighted mean of those of all models, plus what weights cost.
+
+        That is the sum of the cumulative weights but the last, simplest model first. Models are
+        counted exactly, unless their preparation looks at y: then left-out Degrees of Freedom
+        stand for theirs.
+        """
+        parts = [
+            (share * w, _counted(one, m))
+            for share, one in zip(self.shares, self.members, strict=True)
+            for m, w in enumerate(_weights_of(one))
+            if w > 0
+        ]
+        w, d = np.array(sorted(parts, key=lambda part: part[1])).T
+        return float(w @ d + np.cumsum(w)[:-1].sum())
+
+    @property
+    def fitted(self) -> Array:
+        """Fitted values of the training rows with positive weight. Shape (n_rows,)."""
+        rows = [one.predict(one.path.require_rows().X) for one in self.members]
+        return read_only(self._mixed(rows))
+
+    @property
+    def rss(self) -> float:
+        """Residual sum of squares."""
+        given = self.path.require_rows()
+        squares = np.square(given.y - self.fitted)
+        return float(squares.sum() if given.weights is None else squares @ given.weights)
+
+    def predict(self, X_new: Any) -> Array:
+        """Predict new rows. Shape (n_new,)."""
+        X_new = self.prepared(X_new)
+        return self._mixed([one.predict(X_new) for one in self.members])
+
+    @property
+    def left_out_residuals(self) -> Array:
+        """Residuals of rows by the fits without them. Shape (n_rows,)."""
+        return read_only(self._mixed([one.left_out_residuals for one in self.members]))
+
+    def leverage_at(self, X_new: Any) -> Array:
+        """Return the weighted mean of the leverages of new rows. Shape (n_new,)."""
+        X_new = self.prepared(X_new)
+        return self._mixed([one.leverage_at(X_new) for one in self.members])
+
+    @property
+    def spent(self) -> float:
+        """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
+        each = [one.spent for one in self.members]
+        return float(self.shares @ each + np.cumsum(np.sort(self.shares))[:-1].sum())
+
+    def noise_variance(self, kind: Noise = None) -> float:
+        """Estimate the noise variance from rows left out; numbers stay."""
+        if kind is not None and not isinstance(kind, str):
+            return as_variance(kind)
+        if kind not in (None, LEFT_OUT):
+            raise NotAvailableError(
+                f"The noise level of an average over recipes is 'left-out'; got {kind!r}."
+            )
+        left = self.left_out
+        press = self.left_out_residuals**2 @ left.weights
+        return float(noise_from_left_out(np.array([self.rss]), np.array([press]), left.n)[0])
+
+    def _mixed(self, parts: Sequence[Array]) -> Array:
+        return np.asarray(self.shares @ np.array(parts))
+
+
+def members_of(model: Model) -> tuple[Model, ...]:
+    """Return the models of an average over recipes, one of each; otherwise the model itself."""
+    return model.members if isinstance(model, Mixture) else (model,)
+
+
+def _weights_of(model: Model) -> Array:
+    return np.eye(model.index + 1)[-1] if model.weights is None else model.weights
+
+
+def _counted(model: Model, m: int) -> float:
+    """Return exact Degrees of Freedom, or left-out ones where the preparation looks at y."""
+    path = model.path
+    if path.looks_at_y or m >= len(path):
+        return float(model.left_out.dof[m])
+    return float(path.dof[m])
+
+
+def pooled(
+    paths: "Mapping[str, Path]",
+    *,
+    average: bool,
+    cv: Any = None,
+    groups: Any = None,
+    loss: str = "squared",
+) -> Model:
+    """Choose one model of several paths to the same rows, or average them all.
+
+    Parameters
+    ----------
+    paths : mapping of str to Path
+        What each recipe is called, and its models; a single path has no name.
+    average : bool
+        The best point of the objective instead of its best vertex.
+    cv, groups, loss
+        As for `Path.select`.
+    """
+    folds = next(iter(paths.values())).folds(cv, groups)
+    pool = [path.store.left_out(*folds, through=None, walk=True) for path in paths.values()]
+    return chosen_from(paths, pool, average=average, loss=loss)
+
+
+def chosen_from(
+    paths: "Mapping[str, Path]", pool: Sequence[LeftOut], *, average: bool, loss: str = "squared"
+) -> Model:
+    """Choose by rows left out that are there already."""
+    found, names = tuple(paths.values()), () if tuple(paths) == ("",) else tuple(paths)
+    selection = choice.by_left_out(pool, loss, found, names, average=average)
+    if selection.weights is None:
+        path = found[selection.recipe]
+        return Model(path=path, index=selection.index, selection=selection)
+    members, shares = [], []
+    for path, left, w in zip(found, pool, selection.weights.values(), strict=True):
+        if w.any():
+            # The average of the models of one recipe, with the left-out matrix of its own.
+            index = int(np.argmax(w))
+            own = replace(selection, left_out=left, pool=(), index=index)
+            members.append(
+                Model(path=path, index=index, weights=read_only(w / w.sum()), selection=own)
+            )
+            shares.append(float(w.sum()))
+    heaviest = members[int(np.argmax(shares))]
+    if len(members) == 1:
+        return replace(heaviest, selection=selection)
+    return Mixture(
+        path=heaviest.path,
+        index=heaviest.index,
+        weights=heaviest.weights,
+        selection=selection,
+        members=tuple(members),
+        shares=read_only(shares),
+    )
 
 
 # What has a model: a model itself, a fitted estimator, a Pipeline that ends in one

@@ -42,7 +42,7 @@ from plsdof._core.inputs import (
     read_only,
 )
 from plsdof._core.left_out import MOST, LeftOut, Leverage, Problem, folds_of
-from plsdof._core.model import Model
+from plsdof._core.model import Model, pooled
 from plsdof._core.opls import OPLS, rotated
 from plsdof._core.plugins import quick_look
 from plsdof._core.recipe import Preparation, Recipe
@@ -485,7 +485,7 @@ class Path:
             if groups is not None or cv is not None or loss != "squared":
                 self.require_given()
             found = self._select_by("gcv", dof, noise, rule)
-            return replace(found, _remarks=(choice.NO_ROWS, *found.remarks))
+            return replace(found, _remarks=(choice.remark("no-rows"), *found.remarks))
         criterion = LEFT_OUT if criterion is None else criterion
         as_choice(criterion, "criterion", (LEFT_OUT, *criteria.CRITERIA))
         if criterion != LEFT_OUT:
@@ -501,11 +501,9 @@ class Path:
                     f"{name} belongs to an information criterion, such as 'bic'; got "
                     f"{name}={value!r:.60} without one."
                 )
-        left = self.store.left_out(*self.folds(cv, groups), through=None, walk=True)
-        return self.select_from(left, loss)
-
-    def select_from(self, left: LeftOut, loss: str) -> Selection:
-        return choice.select_left_out([left], loss, [self])
+        selection = pooled({"": self}, average=False, cv=cv, groups=groups, loss=loss).selection
+        assert selection is not None
+        return selection
 
     def is_longer(self, models: int) -> bool:
         """Whether there are further models behind so many."""
@@ -566,12 +564,7 @@ class Path:
         >>> average.predict(X[:2]).shape, float(average.weights.sum().round(6))
         ((2,), 1.0)
         """
-        left = self.store.left_out(*self.folds(cv, groups), through=None, walk=True)
-        return self.average_of(left, loss)
-
-    def average_of(self, left: LeftOut, loss: str) -> Model:
-        (weights,), selection = choice.average_left_out([left], loss, [self])
-        return Model(path=self, index=selection.index, weights=weights, selection=selection)
+        return pooled({"": self}, average=True, cv=cv, groups=groups, loss=loss)
 
     def noise_variance(self, kind: NoiseKind | None = None) -> Array:
         """Estimate the noise variance from every model. Shape (K,).

@@ -27,9 +27,8 @@ from plsdof._core.fit import METHODS
 from plsdof._core.folds import number_of_blocks
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
 from plsdof._core.left_out import MOST, LeftOut
-from plsdof._core.model import Model, as_model
+from plsdof._core.model import Mixture, Model, as_model, chosen_from
 from plsdof._core.path import Path, PLSPath
-from plsdof._core.pool import Mixture
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.analysis import remarks as words
@@ -768,7 +767,7 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
                 "such as 10 folds."
             )
         seen = left if request.max_components is not None else left.walked()
-        mean = path.average_of(seen, "squared")
+        mean = chosen_from({"": path}, [seen], average=True)
         assert mean.selection is not None
         return mean.selection, mean
     if request.one_standard_error:
@@ -777,8 +776,9 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
         return _simplest_within(path, left)
     if request.wants(LEFT_OUT) and left is not None:
         seen = left if request.max_components is not None else left.walked()
-        selection = path.select_from(seen, "squared")
-        return selection, Model(path=path, index=selection.index, selection=selection)
+        model = chosen_from({"": path}, [seen], average=False)
+        assert model.selection is not None
+        return model.selection, model
     criterion = "gcv" if request.wants(LEFT_OUT) else request.criterion
     try:
         selection = path.select(criterion, request.dof, rule=request.rule)
@@ -812,7 +812,7 @@ def _described(
     path = model.path
     average = None
     if left is not None:
-        average = model if model.is_average else path.average_of(left, "squared")
+        average = model if model.is_average else chosen_from({"": path}, [left], average=True)
     about = _about(data, request, model, left, _tested(data, model, request), search)
     if about.inference is not None:
         about = replace(about, jackknife=jackknife_beside(leading(model), about.inference))

@@ -5,8 +5,7 @@ import contextlib
 import numpy as np
 
 from plsdof._core.choice import Remark
-from plsdof._core.model import Model
-from plsdof._core.pool import pooled
+from plsdof._core.model import Model, pooled
 from plsdof.analysis.data import TableProblem
 from plsdof.analysis.remarks import significant
 

@@ -15,9 +15,8 @@ from plsdof._core.criteria import criterion_label
 from plsdof._core.display import model_in_words, plural
 from plsdof._core.inputs import Array
 from plsdof._core.left_out import FOLDS, SINGLE, LeftOut
-from plsdof._core.model import Model
+from plsdof._core.model import Mixture, Model
 from plsdof._core.path import Path
-from plsdof._core.pool import Mixture
 from plsdof._core.standardize import constant_columns_text
 from plsdof.analysis.data import Problem, Rows, TestSet
 from plsdof.chemometrics.merit import FiguresOfMerit

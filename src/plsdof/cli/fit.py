@@ -17,7 +17,7 @@ import typer
 from plsdof._core.choice import Remark
 from plsdof._core.display import plural
 from plsdof._core.inputs import as_choice
-from plsdof._core.pool import members_of
+from plsdof._core.model import members_of
 from plsdof.analysis import Analysis, Request
 from plsdof.analysis.analysis import analysed
 from plsdof.analysis.data import TableProblem

@@ -38,10 +38,9 @@ from plsdof._core.inputs import (
     shortened,
 )
 from plsdof._core.left_out import MOST, LeftOut
-from plsdof._core.model import Model
+from plsdof._core.model import Model, pooled
 from plsdof._core.path import Path
 from plsdof._core.plugins import plugin_for
-from plsdof._core.pool import pooled
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.standardize import Observations, observe
 from plsdof._core.warnings import quietly, warn_caller

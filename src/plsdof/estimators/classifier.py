@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plsdof._core.choice import LEFT_OUT, Remark, Selection, empty_model, last_model
+from plsdof._core.choice import LEFT_OUT, Remark, Selection, remark
 from plsdof._core.display import plural
 from plsdof._core.fit import pls_path
 from plsdof._core.folds import group_codes, make_folds
@@ -312,9 +312,9 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type:
         left, remarks = self.left_out_, list[Remark]()
         best = int(np.argmin(left.log_loss))
         if m == 0 and best > 0:
-            remarks.append(empty_model(plural(best, "component")))
+            remarks.append(remark("empty-model", better=plural(best, "component")))
         if best == len(scores) - 1 == self.max_components:
-            remarks.append(last_model())
+            remarks.append(remark("last-model", beside=""))
         return Selection(
             index=m,
             parameter=float(m),

@@ -7,9 +7,8 @@ import numpy as np
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.inputs import Array, as_float
-from plsdof._core.model import Model
+from plsdof._core.model import Mixture, Model
 from plsdof._core.path import Path
-from plsdof._core.pool import Mixture
 from plsdof._core.recipe import Recipe
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.estimators.base import (

@@ -10,9 +10,8 @@ import numpy as np
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array
-from plsdof._core.model import Model
+from plsdof._core.model import Mixture, Model, members_of
 from plsdof._core.path import PLSPath
-from plsdof._core.pool import Mixture, members_of
 from plsdof._core.recipe import Recipe
 from plsdof._core.warnings import warn_caller
 from plsdof.chemometrics.preprocessing import (

@@ -28,9 +28,8 @@ from plsdof._core.inputs import (
     row_labels,
 )
 from plsdof._core.left_out import REACTION, half_width
-from plsdof._core.model import Fitted, Model, as_model
+from plsdof._core.model import Fitted, Mixture, Model, as_model, members_of
 from plsdof._core.path import PLSPath
-from plsdof._core.pool import Mixture, members_of
 from plsdof.chemometrics import diagnostics
 from plsdof.chemometrics import rows as distances
 from plsdof.chemometrics.checks import CalibrationErrors, calibration_errors, correction

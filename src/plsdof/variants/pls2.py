@@ -530,7 +530,7 @@ class PLS2Path:
                     f"{option} does not belong to a choice by {name!r}; leave it out."
                 )
         if name == LEFT_OUT:
-            return choice.select_left_out([self.left_out(cv, groups)], loss, [self])
+            return choice.by_left_out([self.left_out(cv, groups)], loss, [self])
         scores, used, q = self.criterion(name), rule or "first-minimum", len(self.names)
         index = choice.choose(scores, used, self.dof)
         label = f"{_label(index)} for {plural(q, 'response')}"
@@ -564,7 +564,8 @@ class PLS2Path:
     def average(self, *, groups: Any = None, cv: Any = None, loss: Loss = "squared") -> "PLS2Model":
         """Average the models with one set of weights for all responses; see `Path.average`."""
         pool = [self.left_out(cv, groups)]
-        (weights,), chosen = choice.average_left_out(pool, loss, [self])
+        chosen = choice.by_left_out(pool, loss, [self], average=True)
+        weights = None if chosen.weights is None else chosen.weights[""]
         return PLS2Model(path=self, index=chosen.index, weights=weights, selection=chosen)
 
     def criterion(self, name: str) -> Array:
