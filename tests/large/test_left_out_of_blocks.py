@@ -109,7 +109,7 @@ def test_weights_count_in_the_folds_of_blocks():
     found = cross_validate(ArrayBlocks(X, y, some, axis=0), groups=np.arange(N) // 5)
     expected = cross_validate(X, y, sample_weight=some, groups=np.arange(N) // 5)
     np.testing.assert_allclose(found.rmse[:8], expected.rmse[:8], rtol=1e-9)
-    np.testing.assert_allclose(found.predictions[..., 1], expected.predictions[..., 2], rtol=1e-9)
+    np.testing.assert_allclose(found.predictions[..., 2], expected.predictions[..., 2], rtol=1e-9)
 
 
 def test_what_has_no_rows_and_what_needs_them_in_memory_is_refused():

@@ -335,12 +335,6 @@ class Path:
         """Return the recipe with the sizes that this path has, where these depend on the rows."""
         return self.recipe
 
-    def predict_without(
-        self, train: Integers, test: Integers, through: int, level: float = 0.0
-    ) -> Predicted:
-        """Predict y less a level of some training rows by a fit to others, up to ``through``."""
-        return self.fit_rows(train, level).at(self.require_rows().X[test], through)
-
     def at(self, X_new: Any, through: int | None = None) -> Predicted:
         """Return predictions, leverages and rounding errors of new rows; count only if needed.
 

@@ -93,6 +93,11 @@ class Split:
         ends = np.searchsorted(self.fold, np.arange(1, self.count))
         return np.split(self.rows, ends) if self.count else []
 
+    def fitted(self, fold: int, n: int) -> Integers:
+        """Return the rows that a fold fits, of n rows."""
+        given = None if self.trains is None else self.trains[fold]
+        return np.setdiff1d(np.arange(n), self.tests[fold]) if given is None else given
+
     @cached_property
     def is_single(self) -> bool:
         """Whether each fold leaves out one row, and fits all others."""

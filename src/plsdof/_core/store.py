@@ -11,8 +11,9 @@ import numpy as np
 
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.left_out import ALL_DIGITS, MOST, PATIENCE, LeftOut, hold_out
+from plsdof._core.parallel import run_each
 from plsdof._core.recursion import Integers, Run, Split
-from plsdof._core.standardize import Observations
+from plsdof._core.threads import threads_for
 from plsdof._core.warnings import quietly
 
 if TYPE_CHECKING:
@@ -78,80 +79,80 @@ class Store:
             enough |= through is not None and through < len(known.left_out.rss)
             if known.complete or enough:
                 return known.left_out
-        found, complete = self._made(fold, groups, through, walk)
-        self._known[key] = _Known(left_out=found, complete=complete, for_choice=walk)
-        return found
-
-    def _made(
-        self, fold: Integers, groups: int | None, through: int | None, walk: bool
-    ) -> tuple[LeftOut, bool]:
-        """Leave out folds; return also whether all models of the path are there."""
-        path = self.path
-        given, problem, split = path.require_given(), path.fold_problem(), Split.of(fold)
+        wanted = self.path.most_components() if through is None else through
+        split, given = Split.of(fold), self.path.require_given()
         given.require_unchanged()
-        found = partial(
-            LeftOut,
+        held = self._by_recursion(split, min(wanted, MOST) if walk else wanted, walk=walk)
+        complete = held is None or (through is None and not walk)
+        held, back = held or self._refitted(split, None), np.argsort(split.rows)
+        found = LeftOut(
+            **held | {name: read_only(held[name][:, back]) for name in ("residuals", "leverage")},
             fold=fold,
             y=given.y,
             sample_weight=given.weights,
             groups=groups,
-            parameter_name=path.parameter_name,
+            parameter_name=self.path.parameter_name,
         )
-        if problem is not None:
-            wanted = path.most_components() if through is None else through
-            run = hold_out(
-                problem,
-                split,
-                min(wanted, MOST) if walk else wanted,
-                patience=PATIENCE if walk else None,
-            )
-            if run is not None:
-                self._remember(run)
-                K, back = len(run.rss), np.argsort(split.rows)
-                made = found(
-                    parameters=read_only(np.arange(K, dtype=np.float64)),
-                    order=np.arange(K),
-                    residuals=read_only(run.residuals[:, back]),
-                    leverage=read_only(run.leverage[:, back]),
-                    rss=read_only(run.rss),
-                    exhausted=run.exhausted,
-                    rounding=read_only(run.error),
-                )
-                return made, through is None and not walk
-        made = found(
-            parameters=path.parameters,
-            order=path.simplest_first(),
-            rss=path.rss,
-            **self._refitted(split, given),
-        )
-        return made, True
+        self._known[key] = _Known(left_out=found, complete=complete, for_choice=walk)
+        return found
 
-    def _refitted(self, split: Split, given: Observations) -> dict[str, Any]:
+    def hold_out(self, split: Split, through: int, n_jobs: int | None) -> dict[str, Any]:
+        """Leave out the folds of a split, up to model ``through``, with so many processes.
+
+        Returns fields of `LeftOut`, with the rows in the order of the folds.
+        """
+        return self._by_recursion(split, through) or self._refitted(split, n_jobs)
+
+    def _by_recursion(
+        self, split: Split, through: int, *, walk: bool = False
+    ) -> dict[str, Any] | None:
+        """Leave out all folds at once; None if that is not certain, or there is no recursion."""
+        problem = self.path.fold_problem()
+        if problem is None:
+            return None
+        run = hold_out(problem, split, through, patience=PATIENCE if walk else None)
+        if run is None:
+            return None
+        self._remember(run)
+        return {
+            "parameters": read_only(np.arange(len(run.rss), dtype=np.float64)),
+            "order": np.arange(len(run.rss)),
+            "residuals": run.residuals,
+            "leverage": run.leverage,
+            "rss": read_only(run.rss),
+            "exhausted": run.exhausted,
+            "rounding": read_only(run.error),
+        }
+
+    def _refitted(self, split: Split, n_jobs: int | None) -> dict[str, Any]:
         """Fit every fold by itself; a fold with fewer models repeats its last one."""
-        K, y = len(self.path), given.y
-        residuals, leverage = np.empty((2, K, len(y)))
+        K, path, given = len(self.path), self.path, self.path.require_given()
+        y = given.y
+        residuals, leverage = np.empty((2, K, len(split.rows)))
         rounding, exhausted = np.zeros(K), np.zeros((K, split.count), dtype=bool)
-        path, parts = self.path, None
-        if not given.in_memory:
-            parts = given.X.refitted(path.same_models(), given, split)
         # Residuals of responses with a large offset would lose digits.
         level = float(y[0]) if given.in_memory else 0.0
-        for f, test in enumerate(split.tests):
-            train = np.setdiff1d(np.arange(len(y)), test)
-            if len(train) == 1:  # nothing but a mean
-                residuals[:, test], leverage[:, test] = y[test] - y[train], 1.0
-                exhausted[1:, f] = True
-                continue
+        if given.in_memory:
+            work = partial(_predict_without, path=path, split=split, through=K - 1, level=level)
+            with threads_for(given.X.shape):
+                parts = run_each(work, range(split.count), n_jobs=n_jobs)
+        else:
             with quietly():
-                part = next(parts) if parts else path.predict_without(train, test, K - 1, level)
+                parts = list(given.X.refitted(path.same_models(), given, split))
+        start = 0
+        for f, (part, test) in enumerate(zip(parts, split.tests, strict=True)):
+            here, start = slice(start, start + len(test)), start + len(test)
             last = np.minimum(np.arange(K), len(part.values) - 1)
-            residuals[:, test] = y[test] - level - part.values[last]
-            leverage[:, test] = part.leverage[last]
-            np.maximum(rounding, part.error[last].max(axis=1), out=rounding)
+            residuals[:, here] = y[test] - level - part.values[last]
+            leverage[:, here] = part.leverage[last]
+            np.maximum(rounding, part.error[last].max(axis=1, initial=0.0), out=rounding)
             exhausted[len(part.values) :, f] = True
         return {
-            "residuals": read_only(residuals),
-            "leverage": read_only(leverage),
+            "parameters": path.parameters,
+            "order": path.simplest_first(),
+            "residuals": residuals,
+            "leverage": leverage,
+            "rss": path.rss,
             "exhausted": exhausted,
             "rounding": read_only(rounding),
         }
@@ -186,3 +187,16 @@ class Store:
         shorter = known is not None and last < len(known.rss)
         if not shorter or known is None or run.fit_error[last] < known.fit_error[last]:
             self._run = run
+
+
+def _predict_without(
+    fold: int, *, path: "Path", split: Split, through: int, level: float
+) -> Predicted:
+    """Predict y less a level of the rows of a fold by a fit to others."""
+    given, test = path.require_rows(), split.tests[fold]
+    train = split.fitted(fold, len(given.y))
+    if len(train) == 1:  # nothing but a mean
+        values = np.full((1, len(test)), given.y[train[0]] - level)
+        return Predicted(values=values, leverage=np.ones_like(values), error=np.zeros_like(values))
+    with quietly():
+        return path.fit_rows(train, level).at(given.X[test], through)

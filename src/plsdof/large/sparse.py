@@ -259,9 +259,8 @@ class SparseRows:
 
     def refitted(self, recipe: Recipe, given: Observations, split: Split) -> Iterator[Predicted]:
         """Fit the other rows of every fold; yield what the fits predict for its rows."""
-        trains = split.trains or [None] * split.count
-        for test, train in zip(split.tests, trains, strict=True):
-            kept = np.setdiff1d(np.arange(len(given.y)), test) if train is None else train
+        for fold, test in enumerate(split.tests):
+            kept = split.fitted(fold, len(given.y))
             weights = None if given.weights is None else given.weights[kept]
             yield recipe.fit(self.rows(kept), given.y[kept], weights).at(self.rows(test))
 

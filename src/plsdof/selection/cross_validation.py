@@ -7,12 +7,11 @@ they may be repeated, test some of the rows only, and be fitted to any others.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from plsdof._core.choice import Selection as Selection
 from plsdof._core.choice import global_minimum, one_standard_error, rule_in_words
@@ -29,25 +28,18 @@ from plsdof._core.inputs import (
     as_matrix,
     as_response,
     as_weights,
-    feature_names,
     opened_table,
     read_only,
-    require_flag,
 )
 from plsdof._core.left_out import LeftOut as LeftOut
-from plsdof._core.left_out import Problem, hold_out
 from plsdof._core.parallel import as_jobs, run_each
-from plsdof._core.plugins import Source, opened
+from plsdof._core.plugins import plugin_for
 from plsdof._core.recipe import Recipe
 from plsdof._core.recursion import Split
-from plsdof._core.standardize import (
-    CONSTANT_ULPS,
-    Observations,
-    constant_columns,
-    warn_constant_columns,
-)
+from plsdof._core.standardize import CONSTANT_ULPS, as_observations
 from plsdof._core.threads import cached_property, threads_for
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof._core.warnings import quietly
+from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 
 # What models can be compared by.
 Measure = Literal["error", "pearson"]
@@ -360,55 +352,7 @@ def _fit_fold(
     )
 
 
-def _together(recipe: Recipe, given: Observations, folds: Sequence[Fold]) -> dict[str, Any] | None:
-    """Fit Partial Least Squares to all folds in one recursion; None if that is not certain."""
-    plain = recipe.method.name == "pls" and recipe.prepare is None
-    if not plain or recipe.options.get("solver", "auto") != "auto":
-        return None
-    if given.weights is not None and not np.all(given.weights > 0):
-        return None
-    smallest = min(fold.n_fitted for fold in folds)
-    asked = recipe.options.get("max_components")
-    size = smallest - 1 if asked is None else min(asked, smallest - 1)
-    problem = Problem(given=given, scale=recipe.options.get("scale", True))
-    run = hold_out(problem, _split_of(folds), size)
-    if run is None:
-        return None
-    wanted = len(run.rss) if asked is None else asked + 1
-    K = int(np.argmax(np.append(run.exhausted.any(axis=1), True)))
-    last = int(np.argmax(run.exhausted[K])) if len(run.exhausted) > K else 0
-    return {
-        "residuals": run.residuals[:K],
-        "parameters": np.arange(K, dtype=np.float64),
-        "parameter_name": "n_components",
-        "order": np.arange(K),
-        "rss": run.rss[:K],
-        "leverage": run.leverage[:K],
-        "rounding": run.error[:K],
-        "message": _why_cut(K, wanted, last, "The data support no more components."),
-    }
-
-
-def _refitted(recipe: Recipe, given: Observations, folds: Sequence[Fold]) -> list[FoldFit]:
-    """Fit every fold of rows that are not in memory by itself."""
-    alphas = recipe.options.get("alphas")
-    found = []
-    for part in given.X.refitted(recipe, given, _split_of(folds)):
-        parameters = np.arange(len(part.values), dtype=np.float64) if alphas is None else alphas
-        found.append(
-            FoldFit(
-                predictions=part.values,
-                parameters=parameters,
-                parameter_name="n_components" if alphas is None else "alpha",
-                order=np.argsort(parameters if alphas is None else -alphas, kind="stable"),
-            )
-        )
-    return found
-
-
-def _one_by_one(
-    folds: Sequence[Fold], fits: Sequence[FoldFit], y: Array, asked: int | None
-) -> dict[str, Any]:
+def _one_by_one(folds: Sequence[Fold], fits: Sequence[FoldFit], y: Array) -> dict[str, Any]:
     """Put together the models that all folds have."""
     sizes = [len(one.parameters) for one in fits]
     size, first = min(sizes), fits[0]
@@ -420,27 +364,28 @@ def _one_by_one(
             )
     observed = y[np.concatenate([fold.test for fold in folds])]
     last = sizes.index(size)
-    wanted = max(sizes) if asked is None else asked + 1
+    # What predictions alone do not tell.
+    unknown = np.broadcast_to(np.nan, (size, len(observed)))
     return {
         "residuals": observed - np.concatenate([one.predictions[:size] for one in fits], axis=1),
-        "parameters": first.parameters[:size],
+        "parameters": read_only(first.parameters[:size]),
         "parameter_name": first.parameter_name,
         "order": first.order[first.order < size],
-        "message": _why_cut(size, wanted, last, fits[last].message) or first.message,
+        "rss": unknown[:, 0],
+        "leverage": unknown,
+        "exhausted": np.zeros((size, len(folds)), dtype=bool),
+        "rounding": unknown[:, 0],
+        "message": _why_cut(size, max(sizes), last, fits[last].message) or first.message,
     }
 
 
-def _why_cut(size: int, wanted: int, fold: int, message: str) -> str:
-    if size == wanted:
+def _why_cut(size: int, wanted: int, fold: int, message: str = "") -> str:
+    if size >= wanted:
         return ""
     return (
         f"{wanted - size} of {wanted} models are left out because fold {fold} supports {size} "
         f"only. {message}"
     ).rstrip()
-
-
-def _split_of(folds: Sequence[Fold]) -> Split:
-    return Split.given([fold.test for fold in folds], [fold.train_rows for fold in folds])
 
 
 # Cross-validation of any path: one fit per fold, fits on the rows left out
@@ -522,107 +467,110 @@ def cross_validate(
     """
     as_jobs(n_jobs)
     options = {"max_components": max_components, "alphas": alphas, "scale": scale}
-    recipe: Recipe | Callable[..., Predictor]
-    if (source := opened(X, y, sample_weight)) is not None:
-        recipe, given = _read(source, path, options)
-        y, weights = np.zeros(given.n_given), given.weights
-        y[slice(None) if given.kept is None else given.kept] = given.y
-        X = y
-    else:
-        X, y, sample_weight = opened_table(X, y, sample_weight)
-        names = feature_names(X)
-        X = as_matrix(X, min_rows=2)
-        y = as_response(y, len(X))
-        weights = as_weights(sample_weight, len(X))
-        require_flag(scale)
-        recipe = _as_recipe(path, options)
-        if isinstance(recipe, Recipe):
-            recipe = _same_penalties(recipe, X, y, weights)
-        n = float(len(X)) if weights is None else float(weights.sum())
-        given = Observations(X=X, y=y, weights=weights, n=n, names=names)
-    folds = make_folds(X, y, cv, groups, repeats=repeats, rng=rng)
-    if not given.in_memory:  # which is read in the order of its rows, and has those with a weight
-        kept = np.ones(given.n_given, dtype=bool) if given.kept is None else given.kept
-        folds = tuple(_fold_among(fold, kept) for fold in folds)
-        groups, y = None if groups is None else np.asarray(groups)[kept], given.y
-    # Residuals of responses with a large offset would lose digits; our methods do not see it.
-    level = float(y[0]) if isinstance(recipe, Recipe) and given.in_memory else 0.0
-    moved, found = y - level, None
-    if isinstance(recipe, Recipe):
-        found = _together(recipe, replace(given, y=moved), folds)
-        if found is not None and given.in_memory:
-            warn_constant_columns(constant_columns(X), given.names)
-    if found is None:
-        if not given.in_memory and isinstance(recipe, Recipe):
-            fits = _refitted(recipe, given, folds)
-        else:
-            with threads_for(X.shape):
-                work = partial(_fit_fold, X=X, y=moved, weights=weights, path=recipe)
-                fits = run_each(work, folds, n_jobs=n_jobs)
-        found = _one_by_one(folds, fits, moved, max_components)
-    return _collected(folds, y, weights, groups, found)
-
-
-def _collected(
-    folds: tuple[Fold, ...], y: Array, weights: Array | None, groups: Any, found: dict[str, Any]
-) -> CrossValidation:
-    """Return what was found, fold after fold, as rows left out in the order of the data."""
-    rows = np.concatenate([fold.test for fold in folds])
-    fold = np.repeat(np.arange(len(folds)), [len(one.test) for one in folds])
-    order = np.lexsort((rows, np.array([one.repeat for one in folds])[fold]))
-    rows, fold = rows[order], fold[order]
-    codes = None if groups is None else group_codes(groups, len(y))
-    K = len(found["parameters"])
-    # What predictions alone do not tell.
-    unknown = np.broadcast_to(np.nan, (K, len(rows)))
-    return CrossValidation(
-        parameters=read_only(found["parameters"]),
-        parameter_name=found["parameter_name"],
-        order=_frozen(found["order"]),
-        residuals=read_only(found["residuals"][:, order]),
-        rss=found.get("rss", unknown[:, 0]),
-        fold=_frozen(fold),
-        y=read_only(y[rows]),
-        sample_weight=None if weights is None else read_only(weights[rows]),
-        groups=None if codes is None else int(codes.max()) + 1,
-        leverage=found.get("leverage", unknown)[:, order],
-        exhausted=np.zeros((K, len(folds)), dtype=bool),
-        rounding=found.get("rounding", unknown[:, 0]),
-        repeats=folds[-1].repeat + 1,
-        rows=_frozen(rows),
-        units=_frozen(rows if codes is None else codes[rows]),
-        folds=folds,
-        message=found["message"],
-    )
-
-
-def _fold_among(fold: Fold, kept: npt.NDArray[np.bool_]) -> Fold:
-    """Return a fold of some of the rows, its test rows in their order."""
-    place = np.cumsum(kept) - 1
-    train = fold.train_rows
-    return replace(
-        fold,
-        test=place[np.sort(fold.test[kept[fold.test]])],
-        n_rows=int(kept.sum()),
-        train_rows=None if train is None else place[train[kept[train]]],
-    )
-
-
-def _read(source: Source, path: Any, options: dict[str, Any]) -> tuple[Recipe, Observations]:
-    """Read rows that are not in memory, and return how their folds are fitted."""
+    split_rows = partial(make_folds, cv=cv, repeats=repeats, rng=rng)
     recipe = _as_recipe(path, options)
-    if not isinstance(recipe, Recipe):
+    if isinstance(recipe, Recipe):
+        return _of_recipe(recipe, X, y, sample_weight, split_rows, groups, n_jobs)
+    if plugin_for(X) is not None:
         raise InvalidInputError(
             "A callable path is fitted to arrays in memory, and X is sparse or read block by "
             'block; name a method, such as "pls", or pass np.asarray(X) if it fits.'
         )
-    gram, given = source.read(bool(recipe.options["scale"]))
-    if given is None:
-        raise NotAvailableError(
-            "Cross-validation needs the rows of the data, and moments or a Gram matrix do "
-            "not have them."
+    X, y, sample_weight = opened_table(X, y, sample_weight)
+    X = as_matrix(X, min_rows=2)
+    y = as_response(y, len(X))
+    weights = as_weights(sample_weight, len(X))
+    folds = split_rows(X, y, groups=groups)
+    with threads_for(X.shape):
+        work = partial(_fit_fold, X=X, y=y, weights=weights, path=recipe)
+        fits = run_each(work, folds, n_jobs=n_jobs)
+    return _collected(
+        folds, [fold.test for fold in folds], y, weights, groups, _one_by_one(folds, fits, y)
+    )
+
+
+def _of_recipe(
+    recipe: Recipe,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    split_rows: Callable[..., tuple[Fold, ...]],
+    groups: Any,
+    n_jobs: int | None,
+) -> CrossValidation:
+    """Leave rows out of the path that a recipe makes of all of them."""
+    plain = recipe.prepare is None and "kernel" not in recipe.options and plugin_for(X) is None
+    with quietly(RankExhaustedWarning):
+        if plain:  # nobody else gets hold of the data, so that no copy is needed
+            X, y, sample_weight = as_observations(X, y, sample_weight), None, None
+        path = recipe.fit(X, y, sample_weight)
+        given = path.require_given()
+        kept = np.arange(given.n_given) if given.kept is None else np.flatnonzero(given.kept)
+        response = np.zeros(given.n_given)
+        response[kept] = given.y
+        rows = given.X if given.in_memory and given.kept is None else response[:, None]
+        folds = split_rows(rows, response, groups=groups)
+        # Rows without weight are neither fitted nor tested.
+        place = np.full(given.n_given, -1)
+        place[kept] = np.arange(len(kept))
+        trains = [fold.train_rows for fold in folds]
+        split = Split.given(
+            [np.sort(_among(fold.test, place)) for fold in folds],
+            [None if train is None else _among(train, place) for train in trains],
         )
-    return _same_penalties(recipe, gram, None, None), given
+        smallest = min(len(np.unique(split.fitted(f, len(kept)))) for f in range(len(folds)))
+        found = path.store.hold_out(split, min(path.most_components(), smallest - 1), n_jobs)
+    # Models that all folds have.
+    exhausted, asked = found["exhausted"], recipe.options.get("max_components")
+    wanted = len(exhausted) if asked is None else asked + 1
+    K = int(np.argmax(np.append(exhausted.any(axis=1), True)))
+    last = int(np.argmax(exhausted[K])) if len(exhausted) > K else 0
+    cut = {name: values[:K] for name, values in found.items()}
+    cut["order"] = found["order"][found["order"] < K]
+    words = {
+        "parameter_name": path.parameter_name,
+        "message": _why_cut(K, wanted, last, "The data support no more components."),
+    }
+    tests = [kept[test] for test in split.tests]
+    weights = None
+    if given.weights is not None:
+        weights = np.zeros(given.n_given)
+        weights[kept] = given.weights
+    return _collected(folds, tests, response, weights, groups, cut | words)
+
+
+def _among(rows: Integers, place: Integers) -> Integers:
+    """Return the places of rows among those with a weight, in their order."""
+    found = place[rows]
+    return found[found >= 0]
+
+
+def _collected(
+    folds: tuple[Fold, ...],
+    tests: Sequence[Integers],
+    y: Array,
+    weights: Array | None,
+    groups: Any,
+    found: dict[str, Any],
+) -> CrossValidation:
+    """Return what was found, fold after fold, as rows left out in the order of the data."""
+    rows = np.concatenate(tests)
+    fold = np.repeat(np.arange(len(folds)), [len(test) for test in tests])
+    order = np.lexsort((rows, np.array([one.repeat for one in folds])[fold]))
+    rows, fold = rows[order], fold[order]
+    codes = None if groups is None else group_codes(groups, len(y))
+    by_row = {name: read_only(found[name][:, order]) for name in ("residuals", "leverage")}
+    return CrossValidation(
+        **found | by_row | {"order": _frozen(found["order"])},
+        fold=_frozen(fold),
+        y=read_only(y[rows]),
+        sample_weight=None if weights is None else read_only(weights[rows]),
+        groups=None if codes is None else int(codes.max()) + 1,
+        repeats=folds[-1].repeat + 1,
+        rows=_frozen(rows),
+        units=_frozen(rows if codes is None else codes[rows]),
+        folds=folds,
+    )
 
 
 def _as_recipe(
@@ -643,13 +591,6 @@ def _as_recipe(
             f"path must be one of {words}, a recipe or a callable (X, y) -> path; got {path!r:.80}."
         )
     return METHODS[path].recipe(**options)
-
-
-def _same_penalties(recipe: Recipe, X: Any, y: Any, weights: Array | None) -> Recipe:
-    """Return a recipe with one list of penalties for all folds, that of all rows."""
-    if recipe.method.size != "alphas" or recipe.options["alphas"] is not None:
-        return recipe
-    return recipe.but(alphas=recipe.fit(X, y, weights).parameters)
 
 
 def _frozen(integers: Integers) -> Integers:
