@@ -105,7 +105,7 @@ def test_the_numbers_are_those_of_the_result():
     found = numbers(path._repr_html_(), "Degrees of Freedom")
     np.testing.assert_allclose(found, path.dof, rtol=1e-3)
     result = cross_validate(X, Y)
-    np.testing.assert_allclose(numbers(result._repr_html_(), "RMSE"), result.rmse, rtol=1e-3)
+    np.testing.assert_allclose(numbers(result._repr_html_(), "rmse"), result.rmse, rtol=1e-3)
     table = compare_paths(X, Y, ["pls", "pcr"])
     best = list(table.best("aic").values())
     np.testing.assert_allclose(numbers(table._repr_html_(), "dof"), table.dof[best], rtol=1e-3)

@@ -75,6 +75,15 @@ def noise_from_dof(rss: Array, dof: Array, n: float) -> Array:
     return _ratio(rss, n - np.asarray(dof))
 
 
+def counted_noise(exact: Any, kind: str) -> Array:
+    """Return the noise variance of the models of a closed form: "jacobian", "dof" or "naive"."""
+    as_choice(kind, "kind", NOISE_KINDS)
+    if kind == "jacobian":
+        return noise_from_jacobian(exact.rss, exact.filter.residual_trace)
+    used = exact.filter.dof if kind == "dof" else exact.filter.naive_dof
+    return noise_from_dof(exact.rss, used, exact.spectrum.n)
+
+
 def aic(fits: Fits) -> Array:
     """Akaike's criterion on the paper's scale, RSS/n + 2 DoF/n sigma^2."""
     return np.asarray(fits.rss / fits.n + 2.0 * fits.dof / fits.n * fits.noise)

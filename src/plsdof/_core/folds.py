@@ -106,25 +106,32 @@ def make_folds(
     >>> [fold.test.tolist() for fold in make_folds(np.zeros((7, 1)), np.zeros(7), "blocks:3")]
     [[0, 1, 2], [3, 4], [5, 6]]
     """
-    n = _number_of_rows(X)
+    n = int(X.shape[0] if hasattr(X, "shape") else len(X))
     codes = None if groups is None else group_codes(groups, n)
     units = n if codes is None else int(codes.max()) + 1
     if isinstance(cv, str) and cv == LEAVE_ONE_OUT:
         cv, repeats, rng = units, 1, None
     blocks = number_of_blocks(cv)
-    if blocks is not None:
-        _refuse_randomness(repeats, rng)
-        cv = blocks
+    cv, given = cv if blocks is None else blocks, not isinstance(cv, int | np.integer)
+    if given and (repeats != 1 or rng is not None):
+        raise InvalidInputError(
+            f"repeats and rng apply when cv is a number of folds; got repeats={repeats}, "
+            f"rng={rng!r} with given folds. Set them in the splitter instead."
+        )
     if isinstance(cv, int | np.integer):
         k = as_count(cv, "cv", minimum=2)
         k = k if codes is None else max(2, min(k, units))
         repeats = as_count(repeats, "repeats", minimum=1)
-        random = _generator(rng, repeats)
+        random = None if rng is None and repeats == 1 else as_generator(0 if rng is None else rng)
         folds = _dealt_folds(n, k, codes, repeats, random, in_blocks=blocks is not None)
     else:
-        _refuse_randomness(repeats, rng)
         folds = _given_folds(_pairs(cv, X, y, groups), n)
-    _require_training_rows(folds)
+    for number, fold in enumerate(folds):
+        if fold.n_fitted < 2:
+            raise InvalidInputError(
+                f"fold {number} leaves {fold.n_fitted} row(s) to fit on; at least 2 are needed. "
+                "Use more rows, or more folds."
+            )
     return tuple(folds)
 
 
@@ -148,21 +155,17 @@ def group_codes(groups: Any, n: int) -> Integers:
     """Number the groups 0, 1, ... in order of appearance. Shape (n,)."""
     try:
         labels = np.asarray(groups)
-    except ValueError:  # lists of different lengths
-        labels = np.empty((0, 0))
-    if labels.shape != (n,):
-        raise InvalidInputError(
-            f"groups must have one label per row, shape ({n},); got shape {labels.shape}."
-        )
-    try:
         _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # of several kinds, or lists of different lengths
         raise InvalidInputError(
             f"groups mixes labels that cannot be compared ({error}); use only numbers or only "
             "text, and fill in missing labels."
         ) from error
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise InvalidInputError("groups contains NaN; give every row a label.")
+    if labels.shape != (n,) or (labels.dtype.kind == "f" and np.isnan(labels).any()):
+        raise InvalidInputError(
+            f"groups must have one label per row, shape ({n},), and no NaN; got shape "
+            f"{labels.shape}."
+        )
     codes = np.empty(len(first), dtype=np.intp)
     codes[np.argsort(first)] = np.arange(len(first))
     return codes[inverse]
@@ -191,41 +194,23 @@ def _dealt_folds(
             blocks = np.arange(units) * k // units
             fold_of = blocks if codes is None else blocks[codes]
         else:
-            fold_of = _deal_rows(order, k) if codes is None else _deal_groups(order, k, codes)
+            fold_of = _deal_groups(order, k, codes)
         tests = np.split(np.argsort(fold_of, kind="stable"), np.cumsum(np.bincount(fold_of))[:-1])
         folds += [Fold(test=test, n_rows=n, repeat=repeat) for test in tests]
     return folds
 
 
-def _deal_rows(order: Integers, k: int) -> Integers:
+def _deal_groups(order: Integers, k: int, codes: Integers | None) -> Integers:
     fold_of = np.empty_like(order)
-    fold_of[order] = np.arange(len(order)) % k
-    return fold_of
-
-
-def _deal_groups(order: Integers, k: int, codes: Integers) -> Integers:
-    sizes = np.bincount(codes)
-    fold_of_group = np.empty(len(sizes), dtype=np.intp)
-    filled = [(0, fold) for fold in range(k)]
+    if codes is None:  # rows in turn, as groups of one size would be
+        fold_of[order] = np.arange(len(order)) % k
+        return fold_of
+    sizes, filled = np.bincount(codes), [(0, fold) for fold in range(k)]
     for group in order[np.argsort(-sizes[order], kind="stable")]:
         rows, fold = filled[0]
-        fold_of_group[group] = fold
+        fold_of[group] = fold
         heapq.heapreplace(filled, (rows + int(sizes[group]), fold))
-    return fold_of_group[codes]
-
-
-def _generator(rng: Any, repeats: int) -> np.random.Generator | None:
-    if rng is None:
-        return as_generator(0) if repeats > 1 else None
-    return as_generator(rng)
-
-
-def _refuse_randomness(repeats: int, rng: Any) -> None:
-    if repeats != 1 or rng is not None:
-        raise InvalidInputError(
-            f"repeats and rng apply when cv is a number of folds; got repeats={repeats}, "
-            f"rng={rng!r} with given folds. Set them in the splitter instead."
-        )
+    return fold_of[codes]
 
 
 def _pairs(cv: Any, X: Any, y: Any, groups: Any) -> Iterator[Any]:
@@ -282,33 +267,10 @@ def _as_rows(rows: Any, what: str, n: int) -> Integers:
     array = np.asarray(rows)
     if array.dtype == bool and array.shape == (n,):
         array = np.flatnonzero(array)
-    if array.size == 0:
-        raise InvalidInputError(f"{what} has no rows.")
-    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
+    integers = array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
+    if not integers or array.min() < 0 or array.max() >= n:
         raise InvalidInputError(
-            f"{what} must be row numbers in 0..{n - 1} or a boolean mask of length {n}; "
-            f"got {array.tolist()!r:.80}."
+            f"{what} must be row numbers in 0..{n - 1}, at least one, or a boolean mask of length "
+            f"{n}; got {array.tolist()!r:.80}."
         )
     return array.astype(np.intp)
-
-
-def _require_training_rows(folds: Sequence[Fold]) -> None:
-    for number, fold in enumerate(folds):
-        given = fold.train_rows
-        rows = fold.n_rows - len(fold.test) if given is None else len(np.unique(given))
-        if rows < 2:
-            raise InvalidInputError(
-                f"fold {number} leaves {rows} row(s) to fit on; at least 2 are needed. Use more "
-                "rows, or more folds."
-            )
-
-
-def _number_of_rows(X: Any) -> int:
-    shape = getattr(X, "shape", None)
-    try:
-        return int(shape[0]) if shape else len(X)
-    except TypeError as error:
-        raise InvalidInputError(
-            f"X must have rows to be split, such as an array or a data frame; got "
-            f"{type(X).__name__}."
-        ) from error

@@ -247,26 +247,17 @@ class LeftOut:
 
     def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per model."""
-        names = ("press", "mean_error", "std_error", "rmse", "q2")
-        measures = {name: getattr(self, name) for name in names}
+        return data_frame(self._columns("press", "mean_error", "std_error", "rmse", "q2"))
+
+    def _columns(self, *names: str) -> dict[str, Any]:
         parameters = parameter_column(self.parameters, self.parameter_name)
-        return data_frame({self.parameter_name: parameters} | measures)
+        return {self.parameter_name: parameters} | {name: getattr(self, name) for name in names}
 
     def _repr_html_(self) -> str:
-        parameters = parameter_column(self.parameters, self.parameter_name)
-        columns = {
-            self.parameter_name: parameters,
-            "RMSE": self.rmse,
-            "std error": self.rmse_std_error,
-            "Q2": self.q2,
-        }
-        order = self.order
-        error = np.where(np.isnan(self.press), np.inf, self.press)[order]
-        return as_html(
-            repr(self),
-            {name: values[order] for name, values in columns.items()},
-            chosen=int(np.argmin(error)),
-        )
+        columns = self._columns("rmse", "rmse_std_error", "q2")
+        error = np.where(np.isnan(self.press), np.inf, self.press)[self.order]
+        ordered = {name: values[self.order] for name, values in columns.items()}
+        return as_html(repr(self), ordered, chosen=int(np.argmin(error)))
 
     def __repr__(self) -> str:
         folds = f"{int(self.fold.max()) + 1} folds"
@@ -280,7 +271,7 @@ class LeftOut:
         choice.
         """
         d = np.maximum(self.dof / self.n * units, 1.0)
-        kept = np.flatnonzero(weights)
+        kept = np.flatnonzero(weights[: len(d)])
         w = weights[kept]
         return float(w @ d[kept] + np.cumsum(w)[:-1].sum() + chosen)
 
@@ -361,8 +352,9 @@ class Leverage:
     ----------
     rotations : (k, p) array
         r_j turn rows into orthonormal scores.
-    shares : (k,) array
-        c_j, the weights of the models that have the score: ones for a single model.
+    shares : (k,) or (K, k) array
+        c_j, the weights of the models that have the score: ones for a single model; of K models a
+        row each.
     mean : (p,) array
         Of the training rows.
     n : float
@@ -383,13 +375,13 @@ class Leverage:
     n: float
 
     def at(self, rows: Any) -> Array:
-        """Return the leverages of new rows, dense or sparse. Shape (n_new,)."""
+        """Return the leverages of new rows, dense or sparse. Shape (n_new,), or (n_new, K)."""
         # Not R x - R mean, which loses digits where means are large, unless rows are sparse.
         if isinstance(rows, np.ndarray):
             scores = (rows - self.mean) @ self.rotations.T
         else:
             scores = rows @ self.rotations.T - self.rotations @ self.mean
-        return np.asarray(1.0 / self.n + np.square(scores) @ self.shares)
+        return np.asarray(1.0 / self.n + np.square(scores) @ self.shares.T)
 
 
 def unit_scores(residuals: Array, leverage: Array) -> Array:

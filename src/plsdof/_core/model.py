@@ -17,7 +17,7 @@ import numpy as np
 
 from plsdof._core import choice
 from plsdof._core.choice import LEFT_OUT, Selection
-from plsdof._core.criteria import Noise, as_variance
+from plsdof._core.criteria import Noise, as_variance, counted_noise
 from plsdof._core.display import NOT_YET, as_html, one_line, plural
 from plsdof._core.exact import Exact
 from plsdof._core.inputs import Array, read_only
@@ -106,20 +106,12 @@ class Model:
     @property
     def parameter(self) -> float:
         """Number of components, or alpha; of an average the weighted mean (geometric of alphas)."""
-        if self.weights is None and self.path.parameter_name == "n_components":
-            return float(self.index)
-        values = self.path.parameters if self.left_out_or_none is None else self._parameters()
-        if self.weights is None:
-            return float(values[self.index])
-        weights = self.weights[: len(values)]
-        if self.path.parameter_name == "alpha":
-            kept = weights > 0  # alpha = 0 has a logarithm only where it counts
-            return float(np.exp(weights[kept] @ np.log(values[kept])))
-        return float(weights @ values)
-
-    def _parameters(self) -> Array:
-        assert self.left_out_or_none is not None
-        return self.left_out_or_none.parameters
+        weights = self._corner
+        if self.path.parameter_name == "n_components":
+            return float(weights @ np.arange(len(weights)))
+        kept = np.flatnonzero(weights)  # alpha = 0 has a logarithm only where it counts
+        values = self.path.parameters[kept]
+        return float(values[0] if len(kept) == 1 else np.exp(weights[kept] @ np.log(values)))
 
     @property
     def n_components(self) -> float:
@@ -160,7 +152,7 @@ class Model:
         Freedom take their place.
         """
         if self.path.looks_at_y:
-            return self.left_out.spent(self._corner(), len(self.left_out.y), chosen=False)
+            return self.left_out.spent(self._corner, len(self.left_out.y), chosen=False)
         return float(self.exact.dof[self.row])
 
     @property
@@ -215,10 +207,7 @@ class Model:
     @property
     def left_out_residuals(self) -> Array:
         """Residuals of rows by the fits without them. Shape (n_rows,)."""
-        E = self.left_out.residuals
-        if self.weights is None:
-            return read_only(E[min(self.index, len(E) - 1)])
-        return read_only(self.weights @ E[: len(self.weights)])
+        return read_only(self._of_left_out(self.left_out.residuals))
 
     @property
     def rmse(self) -> float:
@@ -229,10 +218,12 @@ class Model:
     @property
     def left_out_leverage(self) -> Array:
         """Leverages of rows in the fits without them, see `LeftOut`. Shape (n_rows,)."""
-        h = self.left_out.leverage
+        return read_only(self._of_left_out(self.left_out.leverage))
+
+    def _of_left_out(self, values: Array) -> Array:
         if self.weights is None:
-            return read_only(h[min(self.index, len(h) - 1)])
-        return read_only(self.weights @ h[: len(self.weights)])
+            return np.asarray(values[min(self.index, len(values) - 1)])
+        return np.asarray(self.weights @ values[: len(self.weights)])
 
     @cached_property
     def scores(self) -> Array:
@@ -278,8 +269,7 @@ class Model:
     @cached_property
     def distance(self) -> Leverage:
         """What the leverages of new rows come from."""
-        weights = self.weights
-        return self.path.leverage_of(np.eye(self.index + 1)[-1] if weights is None else weights)
+        return self.path.leverage_of(self._corner)
 
     def leverage_at(self, X_new: Any) -> Array:
         """Return 1/n + sum_j t_j^2 of new rows; of an average the weighted mean. (n_new,)."""
@@ -290,13 +280,12 @@ class Model:
         """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
         left = self.left_out
         units = len(left.y) if left.groups is None else left.groups
-        return left.spent(self._corner(), units, chosen=self.was_chosen)
+        return left.spent(self._corner, units, chosen=self.was_chosen)
 
+    @property
     def _corner(self) -> Array:
-        """Return the weights of the models that were left out. Shape (K,)."""
-        if self.weights is not None:
-            return self.weights
-        return np.asarray(np.arange(len(self.left_out.rss)) == self.index, dtype=np.float64)
+        """Weights of the models, one of them 1 for a single model. Shape (K,)."""
+        return np.eye(self.index + 1)[-1] if self.weights is None else self.weights
 
     # Noise and derivatives
     # ---------------------
@@ -313,17 +302,7 @@ class Model:
                 return float(left.noise_variance[min(self.index, len(left.rss) - 1)])
             press = self.left_out_residuals**2 @ left.weights
             return float(noise_from_left_out(np.array([self.rss]), np.array([press]), left.n)[0])
-        if self.weights is None:
-            return float(self.path.noise_variance(kind)[self.index])
-        exact = self.exact
-        spare = {
-            "jacobian": float(exact.filter.residual_trace[0]),
-            "dof": exact.spectrum.n - self.dof,
-            "naive": exact.spectrum.n - float(exact.filter.naive_dof[0]),
-        }
-        if kind not in spare:
-            self.path.noise_variance(kind)  # says which words there are
-        return self.rss / spare[kind] if spare[kind] > 0 else float("nan")
+        return float(counted_noise(self.exact, kind)[self.row])
 
     @property
     def noise_std(self) -> float:
@@ -405,7 +384,7 @@ class Mixture(Model):
     @property
     def label(self) -> str:
         """What it is, in words."""
-        count = sum(np.count_nonzero(_weights_of(one)) for one in self.members)
+        count = sum(np.count_nonzero(one._corner) for one in self.members)
         return f"average of {plural(int(count), 'model')} of {len(self.members)} recipes"
 
     @property
@@ -430,7 +409,7 @@ class Mixture(Model):
         parts = [
             (share * w, _counted(one, m))
             for share, one in zip(self.shares, self.members, strict=True)
-            for m, w in enumerate(_weights_of(one))
+            for m, w in enumerate(one._corner)
             if w > 0
         ]
         w, d = np.array(sorted(parts, key=lambda part: part[1])).T
@@ -489,10 +468,6 @@ class Mixture(Model):
 def members_of(model: Model) -> tuple[Model, ...]:
     """Return the models of an average over recipes, one of each; otherwise the model itself."""
     return model.members if isinstance(model, Mixture) else (model,)
-
-
-def _weights_of(model: Model) -> Array:
-    return np.eye(model.index + 1)[-1] if model.weights is None else model.weights
 
 
 def _counted(model: Model, m: int) -> float:

@@ -50,8 +50,6 @@ from plsdof._core.standardize import (
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
 
-# Rows of a square matrix that are treated together, so that they stay in the cache.
-_STRIP = 128
 # Centring may take this share off a sum of squares, and off all together so many times the largest
 # of them, before digits are lost that a better centre would keep.
 _SHARE, _REMOVED = 0.5, 4.0
@@ -179,7 +177,7 @@ class Moments:
         step = (other.mean - self.mean) + (other.rest - self.rest)
         root = np.sqrt(self.n * (other.n / n)) * step
         mean, rest = _two_sum(self.mean, self.rest - step * (other.n / n))
-        taken = _sum_with_square(other.xx, np.zeros(0), root[:-1])
+        taken = _sum_with_square(other.xx, np.zeros(1), root[:-1])
         return Moments(
             n=n,
             n_rows=self.n_rows - other.n_rows,
@@ -273,12 +271,9 @@ class Moments:
     def standardized(self, units: Units, **maps: Any) -> Gram:
         """Return the Gram matrix X'X of standardised data."""
         factor = 1.0 / units.x_scale
-        matrix = np.empty_like(self.xx)
-        for start in range(0, len(matrix), _STRIP):
-            rows = slice(start, start + _STRIP)
-            # The product of the factors first: it keeps the matrix symmetric to the last digit.
-            np.multiply(factor[rows, None], factor, out=matrix[rows])
-            matrix[rows] *= self.xx[rows]
+        # The product of the factors first: it keeps the matrix symmetric to the last digit.
+        matrix = np.multiply.outer(factor, factor)
+        matrix *= self.xx
         response, total = self.response(units)
         matrix, side = read_only(matrix), "features"
         return formed(matrix, side=side, units=units, response=response, total=total, **maps)
@@ -409,17 +404,11 @@ def _is_central(n: float, d: Array, gross: Array) -> bool:
 
 
 def _sum_with_square(a: Array, b: Array, d: Array) -> Array:
-    """Return a + b + dd' (or its diagonal) in one pass over memory; b may be empty."""
-    if a.ndim == 1:
-        return a + d * d if not b.size else a + b + d * d
-    result = np.empty_like(a)
-    for start in range(0, len(d), _STRIP):
-        rows = slice(start, start + _STRIP)
-        np.multiply(d[rows, None], d, out=result[rows])
-        result[rows] += a[rows]
-        if b.size:
-            result[rows] += b[rows]
-    return result
+    """Return a + b + dd', or its diagonal, with one matrix of memory."""
+    found = d * d if a.ndim == 1 else np.multiply.outer(d, d)
+    found += a
+    found += b
+    return np.asarray(found)
 
 
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:

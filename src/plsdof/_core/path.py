@@ -381,16 +381,12 @@ class Path:
         unit[~(row_norms(exact.standardized_coef) > 0)] = 0.0
         return Predicted(
             values=exact.predict(rows),
-            leverage=1.0 / exact.spectrum.n + self.squared_scores(rows),
+            leverage=self.leverage_of().at(rows).T,
             error=unit[:, None] * sizes,
         )
 
-    def squared_scores(self, rows: Any) -> Array:
-        """Return the squared lengths of the orthonormal scores of new rows. Shape (K, n_new)."""
-        raise NotImplementedError
-
-    def leverage_of(self, weights: Array) -> Leverage:
-        """Return what the leverages of new rows in an average of models come from."""
+    def leverage_of(self, weights: Array | None = None) -> Leverage:
+        """Return what the leverages of new rows come from: of all models, or of an average."""
         raise NotImplementedError
 
     @property
@@ -583,10 +579,7 @@ class Path:
             # A model that no fold supports is that before it, as far as rows left out can tell.
             values[len(known) :] = known[-1] if len(known) else np.nan
             return values
-        if kind == "jacobian":
-            return criteria.noise_from_jacobian(self.rss, self.exact.filter.residual_trace)
-        used = self.dof if kind == "dof" else self.naive_dof
-        return criteria.noise_from_dof(self.rss, used, self.exact.spectrum.n)
+        return criteria.counted_noise(self.exact, kind)
 
     def criterion(
         self, name: str, dof: DofKind = "exact", noise: Noise = None, *, spent: float = 0.0
@@ -905,22 +898,19 @@ class ComponentPath(Path):
         """Numbers of components 0, 1, ..., M."""
         return np.arange(len(self))
 
-    def squared_scores(self, rows: Any) -> Array:
-        """Return the squared lengths of the orthonormal scores of new rows. Shape (K, n_new)."""
-        scores = self.exact.centred_times(rows, self._rotations().T)
-        return np.vstack([np.zeros(len(scores)), np.cumsum(np.square(scores.T), axis=0)])
-
-    def leverage_of(self, weights: Array) -> Leverage:
-        """Return what the leverages of new rows in an average of models come from."""
-        size = int(np.flatnonzero(weights)[-1])
-        run = None if self.is_dual else self.store.run(size)
+    def leverage_of(self, weights: Array | None = None) -> Leverage:
+        """Return what the leverages of new rows come from: of all models, or of an average."""
+        size = len(self) - 1 if weights is None else int(np.flatnonzero(weights)[-1])
+        run = None if self.is_dual or weights is None else self.store.run(size)
         if run is None:
             R, mean, n = self._rotations(), self.exact.units.x_mean, self.exact.spectrum.n
         else:
             R, mean, n = run.rotations(size), run.centre[0], self.require_given().n
         # A score is in all models with at least as many components.
         size = min(size, len(R))
-        shares = np.cumsum(weights[::-1])[::-1][1 : size + 1]
+        shares = np.tri(size + 1, size, -1)
+        if weights is not None:
+            shares = np.cumsum(weights[::-1])[::-1][1 : size + 1]
         return Leverage(rotations=R[:size], shares=shares, mean=mean, n=float(n))
 
     def _rotations(self) -> Array:
@@ -1153,19 +1143,13 @@ class RidgePath(Path):
         """Models differ in "alpha"."""
         return "alpha"
 
-    def squared_scores(self, rows: Any) -> Array:
-        """Return sum_i f_i u_i^2 of new rows, with their coordinates u = V'x / S. (K, n_new)."""
+    def leverage_of(self, weights: Array | None = None) -> Leverage:
+        """Return what the leverages 1/n + sum_i f_i u_i^2 of new rows come from, u = V'x / S."""
         exact = self.exact.complete()
-        basis = exact.decomposition.feature_basis / exact.decomposition.singular_values
-        return np.asarray(exact.filter.factors @ np.square(exact.standardized_times(rows, basis)).T)
-
-    def leverage_of(self, weights: Array) -> Leverage:
-        """Return what the leverages of new rows in an average of models come from."""
-        exact = self.exact.complete()
-        basis = exact.decomposition.feature_basis / exact.decomposition.singular_values
+        basis, factors = exact.decomposition.feature_basis, exact.filter.factors
         return Leverage(
-            rotations=basis.T / exact.units.x_scale,
-            shares=weights @ exact.filter.factors[: len(weights)],
+            rotations=(basis / exact.decomposition.singular_values).T / exact.units.x_scale,
+            shares=factors if weights is None else weights @ factors[: len(weights)],
             mean=exact.units.x_mean,
             n=float(exact.spectrum.n),
         )

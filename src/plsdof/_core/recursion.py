@@ -417,7 +417,7 @@ class Rows(_Samples):
             total = np.add.reduce(X) if weights is None else weights @ X
             self.shift = total / self.n[-1]
             self.X = np.subtract(X, self.shift, order="C")
-            first, gross = self._sums(split, weights, scale)
+            first, gross = self._sums(scale)
         else:
             self.shift = X.shift
             first, gross = X.sums(W)
@@ -426,9 +426,7 @@ class Rows(_Samples):
         self._inverse: Array | None = None
         if scale:
             squares = gross - nf * self.mean**2
-            # Sums that were taken off others lose digits relative to these.
-            size = gross[-1] if split.trains is None else gross
-            low, constant = squares <= _CANCELLED * size, None
+            low, constant = squares <= _CANCELLED * gross, None
             if low.any():
                 take = X.columns if self._stored is not None else lambda k: X[:, k]
                 constant = constant_columns(low, take, W.__getitem__, squares)
@@ -445,36 +443,17 @@ class Rows(_Samples):
         self.reach = self.unit * self.total
         self._C = np.empty((len(W) if self._stored is None else 0, X.shape[1]))
 
-    def _sums(self, split: Split, weights: Array | None, squares: bool) -> tuple[Array, Array]:
-        """Return sums, and sums of squares, of the training rows of all folds. (F + 1, p) each."""
-        n, p = self.X.shape
-        if not split.is_partition(n):
-            return self._products(self.weights, squares)
-        # Those of the rows left out are taken off those of all rows.
-        if split.count == n:
-            own = self.X[split.rows]
-            left = own if weights is None else weights[split.rows, None] * own
-            parts = left, left * own
-        else:
-            out = (1.0 if weights is None else weights) - self.weights[:-1]
-            parts = self._products(out, squares)
-        sums = np.empty((2, split.count + 1, p))
-        for one, part in zip(sums, parts, strict=True):
-            np.add.reduce(part, out=one[-1])
-            np.subtract(one[-1], part, out=one[:-1])
-        return sums[0], sums[1]
-
-    def _products(self, rows: Array, squares: bool) -> tuple[Array, Array]:
-        """Return rows @ X and, if asked, rows @ X^2, in blocks that fit the cache."""
-        p = self.X.shape[1]
-        first, gross = np.zeros((len(rows), p)), np.zeros((len(rows), p))
+    def _sums(self, squares: bool) -> tuple[Array, Array]:
+        """Return sums of training rows and, if asked, of their squares, block by block."""
+        W, p = self.weights, self.X.shape[1]
+        first, gross = np.zeros((2, len(W), p))
         blocks = row_blocks(self.X)
         place = np.empty((blocks[0].stop, p))
         for block in blocks:
             part = self.X[block]
-            first += rows[:, block] @ part
+            first += W[:, block] @ part
             if squares:
-                gross += rows[:, block] @ np.multiply(part, part, out=place[: len(part)])
+                gross += W[:, block] @ np.multiply(part, part, out=place[: len(part)])
         return first, gross
 
     def forward(self, r: Array) -> tuple[Array, Array]:
