@@ -13,22 +13,9 @@ from plsdof._core.model import ModelLike, as_model, as_path
 from plsdof._core.path import Path
 from plsdof.chemometrics.rows import t2_limit
 from plsdof.complexity.comparison import Comparison
+from plsdof.plotting import style
 from plsdof.plotting.predictors import CoefficientDisplay, ImportanceDisplay
 from plsdof.plotting.rows import PredictionDisplay, ScoresDisplay
-from plsdof.plotting.style import (
-    BLUE,
-    GREY,
-    LINES,
-    ROOTED,
-    VERMILLION,
-    Display,
-    PathLike,
-    criterion_title,
-    feature_axis,
-    matplotlib,
-    plain,
-    spans_decades,
-)
 from plsdof.selection.cross_validation import CrossValidation
 
 if TYPE_CHECKING:
@@ -44,7 +31,7 @@ _ROUNDING = 1e-5
 
 
 @dataclass(kw_only=True, eq=False)
-class ModelsDisplay(Display):
+class ModelsDisplay(style.Display):
     """What pictures over all models share: their parameters, simplest first, and the chosen one."""
 
     parameters: Array
@@ -60,7 +47,7 @@ class ModelsDisplay(Display):
             self.ax_.xaxis.set_inverted(True)
         else:
             self.ax_.set_xlabel("number of components")
-            self.ax_.xaxis.set_major_locator(matplotlib("ticker").MaxNLocator(integer=True))
+            self.ax_.xaxis.set_major_locator(style.matplotlib("ticker").MaxNLocator(integer=True))
 
     def _mark(self, parameter: float | None, word: str) -> Any:
         """Draw a vertical line at a model, if there is one."""
@@ -70,7 +57,7 @@ class ModelsDisplay(Display):
         if self.parameter_name == "n_components":
             name = f"{parameter:.3g} component{'' if parameter == 1 else 's'}"
         dash, label = ":" if word == "chosen" else "-.", f"{word}: {name}"
-        return self.ax_.axvline(parameter, color=GREY, linestyle=dash, label=label, zorder=1)
+        return self.ax_.axvline(parameter, color=style.GREY, linestyle=dash, label=label, zorder=1)
 
 
 def _markers(values: Array) -> dict[str, Any]:
@@ -113,13 +100,13 @@ class DoFDisplay(ModelsDisplay):
     @classmethod
     def from_path(
         cls,
-        path: PathLike,
+        path: style.PathLike,
         selection: Selection | str | None = None,
         *,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the Degrees of Freedom of a path; ``kwargs`` go to the line.
+        """Draw the Degrees of Freedom of a path; ``kwargs`` go to `plot`.
 
         Parameters
         ----------
@@ -140,16 +127,16 @@ class DoFDisplay(ModelsDisplay):
         ).plot(ax, **kwargs)
 
     def _draw(self, look: dict[str, Any]) -> None:
-        usual = _markers(self.dof) | {"color": BLUE, "label": "exact"}
+        usual = _markers(self.dof) | {"color": style.BLUE, "label": "exact"}
         (self.line_,) = self.ax_.plot(self.parameters, self.dof, **usual | look)
         self.naive_line_ = None
         if not np.allclose(self.dof, self.naive_dof):
-            usual |= {"color": VERMILLION, "linestyle": "--", "marker": "s"}
+            usual |= {"color": style.VERMILLION, "linestyle": "--", "marker": "s"}
             usual["label"] = "naive: number of components + 1"
             (self.naive_line_,) = self.ax_.plot(self.parameters, self.naive_dof, **usual)
         if self.n is not None and np.nanmax(self.dof, initial=-np.inf) > 0.8 * self.n:
             text = f"n = {self.n:g} (no intervals above)"
-            self.ax_.axhline(self.n, color=GREY, linewidth=1, label=text)
+            self.ax_.axhline(self.n, color=style.GREY, linewidth=1, label=text)
         self._show_models()
         self.ax_.set_ylabel("Degrees of Freedom")
 
@@ -188,20 +175,18 @@ class CriterionDisplay(ModelsDisplay):
     scores: Array
     criterion: str = LEFT_OUT
     std_error: Array | None = None
-    response: str = "response"
     model: float | None = None
 
     @classmethod
     def from_path(
         cls,
-        path: PathLike,
+        path: style.PathLike,
         selection: Selection | str | None = None,
         *,
-        response: str = "response",
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the scores behind a choice, or a criterion by name; ``kwargs`` go to the line.
+        """Draw the scores behind a choice, or a criterion by name; ``kwargs`` go to `plot`.
 
         What these scores choose is marked, and a model or an estimator that is something else.
 
@@ -212,15 +197,13 @@ class CriterionDisplay(ModelsDisplay):
             A choice, or the name of a criterion. By default the choice behind a model or an
             estimator, or that of ``path.select()``. Errors of rows left out are those of the folds
             behind the choice, with their groups.
-        response : str
-            Its name, for the axis.
         """
         subject, path = path, as_path(path)
         mark, std_error = _choice(subject, path, selection), None
         scores, left = mark.scores, mark.left_out
         if mark.criterion == LEFT_OUT and left is not None:
             scores, std_error = left.rmse, _padded(left.rmse_std_error, len(path))
-        elif mark.criterion in ROOTED:
+        elif mark.criterion in style.ROOTED:
             scores = np.sqrt(scores)
         own, order = _own_parameter(subject, path), path.simplest_first()
         return cls(
@@ -229,7 +212,6 @@ class CriterionDisplay(ModelsDisplay):
             criterion=mark.criterion,
             std_error=None if std_error is None else std_error[order],
             parameter_name=path.parameter_name,
-            response=response,
             chosen=mark.parameter,
             model=None if own == mark.parameter else own,
         ).plot(ax, **kwargs)
@@ -249,7 +231,7 @@ class CriterionDisplay(ModelsDisplay):
         ).plot(ax, **kwargs)
 
     def _draw(self, look: dict[str, Any]) -> None:
-        usual = {"color": BLUE} | _markers(self.scores)
+        usual = {"color": style.BLUE} | _markers(self.scores)
         (self.line_,) = self.ax_.plot(self.parameters, self.scores, **usual | look)
         self.band_: Any = None
         if self.std_error is not None:
@@ -260,8 +242,8 @@ class CriterionDisplay(ModelsDisplay):
             self.band_ = self.ax_.fill_between(self.parameters, low, high, linewidth=0, **band)
         self._show_models()
         self.model_line_ = self._mark(self.model, "model")
-        self.ax_.set_ylabel(criterion_title(self.criterion, self.response))
-        if spans_decades(self.scores):
+        self.ax_.set_ylabel(style.criterion_title(self.criterion, self.response))
+        if style.spans_decades(self.scores):
             self.ax_.set_yscale("log")
 
 
@@ -290,7 +272,7 @@ def _padded(scores: Array, size: int) -> Array:
 
 
 @dataclass(kw_only=True, eq=False)
-class ComparisonDisplay(Display):
+class ComparisonDisplay(style.Display):
     """An error or criterion of several methods against their Degrees of Freedom.
 
     Attributes
@@ -326,24 +308,26 @@ class ComparisonDisplay(Display):
             by = "train_error" if np.all(np.isnan(comparison.cv_error)) else "cv_error"
         as_choice(by, "by", ("cv_error", "train_error", *comparison.criteria))
         values = comparison.columns()[by]
-        values = np.sqrt(values) if by in ROOTED else values
+        values = np.sqrt(values) if by in style.ROOTED else values
         display = cls(method=comparison.method, dof=comparison.dof, values=values, by=by)
         return display.plot(ax, **kwargs)
 
     def _draw(self, look: dict[str, Any]) -> None:
         self.lines_ = {}
         # A fit through all points would take most of a logarithmic axis.
-        least = _ROUNDING * np.nanmax(self.values, initial=0.0) if self.by in ROOTED else -np.inf
+        least = (
+            _ROUNDING * np.nanmax(self.values, initial=0.0) if self.by in style.ROOTED else -np.inf
+        )
         for number, name in enumerate(dict.fromkeys(self.method.tolist())):
-            color, dash, marker = LINES[number % len(LINES)]
+            color, dash, marker = style.LINES[number % len(style.LINES)]
             rows = self.method == name
             line = _markers(self.dof[rows]) | {"color": color, "linestyle": dash}
-            line |= {"marker": marker, "label": plain(method_label(name))}
+            line |= {"marker": marker, "label": style.plain(method_label(name))}
             values = np.where(self.values > least, self.values, np.nan)[rows]
             (self.lines_[name],) = self.ax_.plot(self.dof[rows], values, **line | look)
         self.ax_.set_xlabel("Degrees of Freedom")
-        self.ax_.set_ylabel(criterion_title(self.by))
-        if spans_decades(self.values[self.values > least]):
+        self.ax_.set_ylabel(style.criterion_title(self.by))
+        if style.spans_decades(self.values[self.values > least]):
             self.ax_.set_yscale("log")
 
 
@@ -380,8 +364,8 @@ def overview_figure(
     4
     """
     model = as_model(model)
-    roomy = matplotlib("layout_engine").ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.12)
-    figure: Figure = matplotlib("figure").Figure(figsize=(11.0, 8.0), layout=roomy)
+    roomy = style.matplotlib("layout_engine").ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.12)
+    figure: Figure = style.matplotlib("figure").Figure(figsize=(11.0, 8.0), layout=roomy)
     dof, choice, coefficients, rows = figure.subplots(2, 2).ravel()
     DoFDisplay.from_path(model, ax=dof)
     dof.set_title("What the models cost")
@@ -398,7 +382,7 @@ def overview_figure(
     return figure
 
 
-def quick_look(result: PathLike, **options: Any) -> "Figure":
+def quick_look(result: style.PathLike, **options: Any) -> "Figure":
     """Draw a model (`overview_figure`), or Degrees of Freedom and errors of a path.
 
     ``path.plot()`` and ``model.plot()`` are this.
@@ -413,7 +397,7 @@ def quick_look(result: PathLike, **options: Any) -> "Figure":
     """
     if not isinstance(result, Path):
         return overview_figure(result, **options)
-    figure: Figure = matplotlib("figure").Figure(figsize=(11.0, 4.0), layout="constrained")
+    figure: Figure = style.matplotlib("figure").Figure(figsize=(11.0, 4.0), layout="constrained")
     dof, choice = figure.subplots(1, 2)
     DoFDisplay.from_path(result, ax=dof)
     CriterionDisplay.from_path(result, ax=choice, **options)
@@ -436,7 +420,7 @@ def class_figure(model: "PLSClassifier") -> "Figure":
     from sklearn.metrics import ConfusionMatrixDisplay
 
     m, left = model.n_components_, model.left_out_
-    figure: Figure = matplotlib("figure").Figure(figsize=(11.0, 8.0), layout="constrained")
+    figure: Figure = style.matplotlib("figure").Figure(figsize=(11.0, 8.0), layout="constrained")
     choice, confusion, scores, importance = figure.subplots(2, 2).ravel()
     CriterionDisplay(
         parameters=np.arange(len(left.log_loss), dtype=np.float64),
@@ -445,7 +429,7 @@ def class_figure(model: "PLSClassifier") -> "Figure":
         chosen=float(m),
     ).plot(choice)
     choice.set_title("How the model was chosen")
-    names = [plain(str(one), 16) for one in model.classes_]
+    names = [style.plain(str(one), 16) for one in model.classes_]
     shown = ConfusionMatrixDisplay(model.errors().matrix, display_labels=names)
     shown.plot(ax=confusion, colorbar=False, cmap="Blues", values_format="g")
     confusion.set_title("Rows left out")
@@ -469,7 +453,7 @@ def class_figure(model: "PLSClassifier") -> "Figure":
     else:
         values = np.asarray(model.vip())
         known = getattr(model, "feature_names_in_", None)
-        features = feature_axis(None if known is None else list(known), len(values))
+        features = style.feature_axis(None if known is None else list(known), len(values))
         display = ImportanceDisplay(values=values, limit=1.0, features=features, title="VIP")
         display.plot(importance)
         importance.set_title("What the classes differ in")

@@ -18,30 +18,14 @@ from plsdof.chemometrics.diagnostics import (
 from plsdof.chemometrics.rows import contributions
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, coefficient_inference
-from plsdof.plotting.style import (
-    BLACK,
-    BLUE,
-    GREY,
-    LINES,
-    MOST_BARS,
-    VERMILLION,
-    Display,
-    FeatureAxis,
-    PathLike,
-    component_numbers,
-    feature_axis,
-    is_spectrum,
-    matplotlib,
-    plain,
-    show_positions,
-)
+from plsdof.plotting import style
 
 # Spectra, raw or preprocessed, one line per row
 # ----------------------------------------------
 
 
 @dataclass(kw_only=True, eq=False)
-class SpectraDisplay(Display):
+class SpectraDisplay(style.Display):
     """Rows as curves over the predictors, coloured by the response.
 
     Attributes
@@ -68,9 +52,8 @@ class SpectraDisplay(Display):
     """
 
     spectra: Array
-    features: FeatureAxis
+    features: style.FeatureAxis
     y: Array | None = None
-    response: str = "response"
     title: str = "value"
 
     @classmethod
@@ -80,7 +63,6 @@ class SpectraDisplay(Display):
         y: Any = None,
         *,
         names: Sequence[str] | None = None,
-        response: str = "response",
         title: str = "value",
         ax: Any = None,
         **kwargs: Any,
@@ -90,9 +72,8 @@ class SpectraDisplay(Display):
         names = feature_names(X) if names is None else names
         return cls(
             spectra=spectra,
-            features=feature_axis(names, spectra.shape[1]),
+            features=style.feature_axis(names, spectra.shape[1]),
             y=None if y is None else as_response(y, len(spectra)),
-            response=response,
             title=title,
         ).plot(ax, **kwargs)
 
@@ -116,11 +97,13 @@ class SpectraDisplay(Display):
         order = self.features.order
         x = np.broadcast_to(self.features.positions[order], self.spectra.shape)
         segments = np.stack([x, self.spectra[:, order]], axis=-1)
-        usual = {"linewidths": 0.8} | ({"colors": BLUE} if self.y is None else {"array": self.y})
-        collection = matplotlib("collections").LineCollection
+        usual = {"linewidths": 0.8} | (
+            {"colors": style.BLUE} if self.y is None else {"array": self.y}
+        )
+        collection = style.matplotlib("collections").LineCollection
         self.lines_ = self.ax_.add_collection(collection(list(segments), **usual | look))
         self.ax_.autoscale_view()
-        show_positions(self.ax_, self.features, self.title)
+        style.show_positions(self.ax_, self.features, self.title)
         self.color_bar_ = None if self.y is None else self._color_bar(self.lines_, self.response)
 
 
@@ -129,7 +112,7 @@ class SpectraDisplay(Display):
 
 
 @dataclass(kw_only=True, eq=False)
-class FeatureDisplay(Display):
+class FeatureDisplay(style.Display):
     """Numbers of the predictors: curves over wavelengths, or bars of the twenty largest by name.
 
     Attributes
@@ -151,7 +134,7 @@ class FeatureDisplay(Display):
     """
 
     values: Array
-    features: FeatureAxis
+    features: style.FeatureAxis
     title: str
     labels: tuple[str, ...] = ("",)
     lower: Array | None = None
@@ -160,41 +143,45 @@ class FeatureDisplay(Display):
     limit: float = np.nan
 
     def _draw(self, look: dict[str, Any]) -> None:
-        ax, features, curve = self.ax_, self.features, is_spectrum(self.features)
+        ax, features, curve = self.ax_, self.features, style.is_spectrum(self.features)
         values = self.values.reshape(len(self.values), -1)
         size = np.max(np.abs(np.nan_to_num(values)), axis=1)
-        which = features.order if curve else np.argsort(-size, kind="stable")[:MOST_BARS]
+        which = features.order if curve else np.argsort(-size, kind="stable")[: style.MOST_BARS]
         places = features.positions[which] if curve else np.arange(float(len(which)))
         count, self.lines_ = values.shape[1], []
         # Lines differ in dash as well: colours are not for everybody.
-        for i, (label, (color, dash, _)) in enumerate(zip(self.labels, LINES, strict=False)):
-            style = {"color": color, "label": label} | look
+        for i, (label, (color, dash, _)) in enumerate(zip(self.labels, style.LINES, strict=False)):
+            own = {"color": color, "label": label} | look
             if curve:
-                usual = {"linestyle": dash, "linewidth": 1.2} | style
+                usual = {"linestyle": dash, "linewidth": 1.2} | own
                 self.lines_ += ax.plot(places, values[which, i], **usual)
             else:
                 bars, shift = {"height": 0.8 / count, "alpha": 0.75}, (i + 0.5) / count - 0.5
-                at = places + 0.8 * shift
-                self.lines_.append(ax.barh(at, values[which, i], **bars | style))
+                self.lines_.append(ax.barh(places + 0.8 * shift, values[which, i], **bars | own))
         self.line_, self.band_, self.limit_line_ = self.lines_[0], None, None
         if self.lower is not None and self.upper is not None:
-            band = {"color": BLUE, "alpha": 0.25, "linewidth": 0} if curve else {"color": BLACK}
+            band = (
+                {"color": style.BLUE, "alpha": 0.25, "linewidth": 0}
+                if curve
+                else {"color": style.BLACK}
+            )
             draw = ax.fill_between if curve else ax.hlines
             ends = self.lower[which], self.upper[which]
             self.band_ = draw(places, *ends, label=self.interval, **band)
         line = ax.axhline if curve else ax.axvline
-        line(0.0, color=GREY, linewidth=0.8, zorder=0)
+        line(0.0, color=style.GREY, linewidth=0.8, zorder=0)
         if np.isfinite(self.limit):
             text = f"limit {self.limit:.3g}"
-            self.limit_line_ = line(self.limit, color=GREY, linestyle="--", label=text)
+            self.limit_line_ = line(self.limit, color=style.GREY, linestyle="--", label=text)
+        title = self.title.replace("{response}", style.readable(self.response, 16))
         if curve:
-            show_positions(ax, features, plain(self.title, 60))
+            style.show_positions(ax, features, style.plain(title, 60))
             return
-        names, total = [plain(features.names[i], 22) for i in which], len(values)
+        names, total = [style.plain(features.names[i], 22) for i in which], len(values)
         ax.set_yticks(places, names, fontsize="small")
         ax.set_ylim(len(names) - 0.5, -0.5)
         rest = "" if len(names) == total else f", {len(names)} of {total}"
-        ax.set_xlabel(plain(self.title, 60) + rest)
+        ax.set_xlabel(style.plain(title, 60) + rest)
 
 
 class LoadingsDisplay(FeatureDisplay):
@@ -216,7 +203,7 @@ class LoadingsDisplay(FeatureDisplay):
     @classmethod
     def from_path(
         cls,
-        path: PathLike,
+        path: style.PathLike,
         components: Sequence[int] | None = None,
         *,
         kind: Literal["loadings", "weights", "rotations"] = "loadings",
@@ -237,10 +224,10 @@ class LoadingsDisplay(FeatureDisplay):
         path = as_predictor_path(as_path(path), "A loading")
         every = getattr(path, "x_" + as_choice(kind, "kind", ("loadings", "weights", "rotations")))
         asked = range(1, 1 + min(2, every.shape[1])) if components is None else components
-        wanted = component_numbers(asked, every.shape[1], 1, len(LINES))
+        wanted = style.component_numbers(asked, every.shape[1], 1, len(style.LINES))
         return cls(
             values=every[:, [one - 1 for one in wanted]],
-            features=feature_axis(path.feature_names, len(every)),
+            features=style.feature_axis(path.feature_names, len(every)),
             title=kind.removesuffix("s"),
             labels=tuple(f"component {one}" for one in wanted),
         ).plot(ax, **kwargs)
@@ -267,11 +254,10 @@ class CoefficientDisplay(FeatureDisplay):
         *,
         level: float = 0.95,
         per: Literal["unit", "standard-deviation"] | None = "unit",
-        response: str = "response",
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the coefficients of a model; ``kwargs`` go to the line.
+        """Draw the coefficients of a model; ``kwargs`` go to `plot`.
 
         Parameters
         ----------
@@ -280,12 +266,10 @@ class CoefficientDisplay(FeatureDisplay):
         per : {"unit", "standard-deviation"} or None
             The second makes predictors in different units comparable. None: the second, unless
             predictors are wavelengths.
-        response : str
-            Its name, for the axis.
         """
         model = as_model(model)
         result, reason = inference_or_reason(model, level)
-        features = feature_axis(model.path.feature_names, len(model.coef))
+        features = style.feature_axis(model.path.feature_names, len(model.coef))
         if per is None:
             per = "unit" if features.is_numeric else "standard-deviation"
         is_unit = as_choice(per, "per", ("unit", "standard-deviation")) == "unit"
@@ -293,7 +277,7 @@ class CoefficientDisplay(FeatureDisplay):
         display = cls(
             values=model.coef * scale,
             features=features,
-            title=f"coefficient ({plain(response, 16)} per {per.replace('-', ' ')})",
+            title=f"coefficient ({{response}} per {per.replace('-', ' ')})",
             labels=("coefficient",),
             lower=None if result is None else result.lower * scale,
             upper=None if result is None else result.upper * scale,
@@ -363,7 +347,7 @@ class ImportanceDisplay(FeatureDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the importance of the predictors; ``kwargs`` go to the line.
+        """Draw the importance of the predictors; ``kwargs`` go to `plot`.
 
         Parameters
         ----------
@@ -393,7 +377,7 @@ class ImportanceDisplay(FeatureDisplay):
                 raise InvalidInputError(f"row must be in 0..{len(every) - 1}; got {row}.")
             values = every[place]
             title += f" of row {place if found.row_names is None else found.row_names[place]}"
-        features = feature_axis(model.path.feature_names, len(values))
+        features = style.feature_axis(model.path.feature_names, len(values))
         return cls(values=values, limit=limit, features=features, title=title).plot(ax, **kwargs)
 
 
@@ -402,7 +386,7 @@ class ImportanceDisplay(FeatureDisplay):
 
 
 @dataclass(kw_only=True, eq=False)
-class CorrelationDisplay(Display):
+class CorrelationDisplay(style.Display):
     """Correlations of the predictors and the response with the scores of two components.
 
     Circles are where the two components explain all and half of the variance of a column.
@@ -430,22 +414,20 @@ class CorrelationDisplay(Display):
     values: Array
     y: Array
     components: tuple[int, ...]
-    features: FeatureAxis
-    response: str = "response"
+    features: style.FeatureAxis
 
     @classmethod
     def from_path(
         cls,
-        path: PathLike,
+        path: style.PathLike,
         components: Sequence[int] = (1, 2),
         *,
-        response: str = "response",
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw two components, counted from 1; ``kwargs`` go to the points."""
+        """Draw two components, counted from 1; ``kwargs`` go to `plot`."""
         path = as_predictor_path(as_path(path), "A correlation with scores")
-        wanted = component_numbers(components, path.x_loadings.shape[1], 2, 2)
+        wanted = style.component_numbers(components, path.x_loadings.shape[1], 2, 2)
         which = [one - 1 for one in wanted]
         # Lengths of the scores and of the columns, in the units of the fit
         exact, lengths = path.exact.complete(), np.abs(path.score_lengths[which])
@@ -456,22 +438,25 @@ class CorrelationDisplay(Display):
             values=values,
             y=path.y_loadings[which] * lengths / np.sqrt(exact.spectrum.total),
             components=wanted,
-            features=feature_axis(path.feature_names, len(values)),
-            response=response,
+            features=style.feature_axis(path.feature_names, len(values)),
         ).plot(ax, **kwargs)
 
     def _draw(self, look: dict[str, Any]) -> None:
         ax, angle = self.ax_, np.linspace(0, 2 * np.pi, 200)
         circle = np.array([np.cos(angle), np.sin(angle)])
-        ax.plot(*circle, color=GREY, label="all of the variance")
-        ax.plot(*circle * np.sqrt(0.5), color=GREY, linestyle="--", label="half of it")
-        order, usual = self.features.order, {"markerfacecolor": BLUE, "markersize": 4}
-        named = np.argsort(-np.nan_to_num(squared_rows(self.values)), kind="stable")[:MOST_BARS]
-        if is_spectrum(self.features):
+        ax.plot(*circle, color=style.GREY, label="all of the variance")
+        ax.plot(*circle * np.sqrt(0.5), color=style.GREY, linestyle="--", label="half of it")
+        order, usual = self.features.order, {"markerfacecolor": style.BLUE, "markersize": 4}
+        named = np.argsort(-np.nan_to_num(squared_rows(self.values)), kind="stable")[
+            : style.MOST_BARS
+        ]
+        if style.is_spectrum(self.features):
             named = order[:: max(1, len(order) // 12)]
             usual |= {"linestyle": "-", "linewidth": 0.6, "markersize": 2}
         self.points_ = self._points(self.values[order], **usual | look)
-        self._points(self.y[None], marker="D", color=VERMILLION, label=plain(self.response))
+        self._points(
+            self.y[None], marker="D", color=style.VERMILLION, label=style.plain(self.response)
+        )
         for axis, number in zip((ax.xaxis, ax.yaxis), self.components, strict=True):
             axis.set_label_text(f"correlation with component {number}")
             axis.set_ticks([-1.0, -0.5, 0.0, 0.5, 1.0])

@@ -18,16 +18,7 @@ from plsdof.chemometrics.diagnostics import (
 from plsdof.chemometrics.merit import figures_of_merit
 from plsdof.chemometrics.rows import has_left_out_limits, hotelling_t2, q_residuals, score_spread
 from plsdof.errors import InvalidInputError
-from plsdof.plotting.style import (
-    GREY,
-    LINES,
-    VERMILLION,
-    Display,
-    PathLike,
-    component_numbers,
-    feature_axis,
-    plain,
-)
+from plsdof.plotting import style
 
 Labels = tuple[str, ...]
 # More names than this in one picture hide each other.
@@ -39,7 +30,7 @@ _MOST_NAMES = 60
 
 
 @dataclass(kw_only=True, eq=False)
-class PredictionDisplay(Display):
+class PredictionDisplay(style.Display):
     """Predicted against measured values of up to five sets of rows.
 
     Attributes
@@ -63,7 +54,6 @@ class PredictionDisplay(Display):
 
     measured: Mapping[str, Array]
     predicted: Mapping[str, Array]
-    response: str = "response"
 
     @classmethod
     def from_model(
@@ -72,7 +62,6 @@ class PredictionDisplay(Display):
         X_test: Any = None,
         y_test: Any = None,
         *,
-        response: str = "response",
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -83,8 +72,8 @@ class PredictionDisplay(Display):
         model : Model, or a fitted estimator
         X_test, y_test : arrays, optional
             Rows that took no part in the fit, as ``model.predict`` takes them.
-        response : str
-            What was measured, for the labels.
+        kwargs
+            To `plot`: ``response``, what was measured, and what points take.
         """
         model = as_model(model)
         if (X_test is None) != (y_test is None):
@@ -99,15 +88,16 @@ class PredictionDisplay(Display):
         if X_test is not None:
             found = model.predict(X_test)
             measured["test"], predicted["test"] = as_response(y_test, len(found), "y_test"), found
-        display = cls(measured=measured, predicted=predicted, response=response)
-        return display.plot(ax, **kwargs)
+        return cls(measured=measured, predicted=predicted).plot(ax, **kwargs)
 
     def _draw(self, look: dict[str, Any]) -> None:
         every = np.concatenate([*self.measured.values(), *self.predicted.values()])
         ends = np.array([np.nanmin(every), np.nanmax(every)])
-        self.ax_.plot(ends, ends, color=GREY, linewidth=1, label="predicted = measured")
+        self.ax_.plot(ends, ends, color=style.GREY, linewidth=1, label="predicted = measured")
         self.points_ = {}
-        for (name, measured), (color, _, marker) in zip(self.measured.items(), LINES, strict=False):
+        for (name, measured), (color, _, marker) in zip(
+            self.measured.items(), style.LINES, strict=False
+        ):
             found = figures_of_merit(measured, self.predicted[name])
             usual = {"color": color, "marker": marker}
             usual["label"] = (
@@ -119,8 +109,8 @@ class PredictionDisplay(Display):
         fitted, text = found.intercept + found.slope * ends, f"slope {found.slope:.3f}"
         line = {"color": color, "linestyle": "--", "label": f"fitted to {name}: {text}"}
         (self.line_,) = self.ax_.plot(ends, fitted, **line)
-        self.ax_.set_xlabel(f"measured {plain(self.response)}")
-        self.ax_.set_ylabel(f"predicted {plain(self.response)}")
+        self.ax_.set_xlabel(f"measured {style.plain(self.response)}")
+        self.ax_.set_ylabel(f"predicted {style.plain(self.response)}")
 
 
 # Residuals of rows left out, against fitted values or in the order of the rows
@@ -128,7 +118,7 @@ class PredictionDisplay(Display):
 
 
 @dataclass(kw_only=True, eq=False)
-class ResidualDisplay(Display):
+class ResidualDisplay(style.Display):
     """Residuals of rows left out against their predictions, or in the order of the rows.
 
     Attributes
@@ -154,8 +144,6 @@ class ResidualDisplay(Display):
     residuals: Array
     spread: float
     against: str = "predicted"
-    response: str = "response"
-    names: Labels | None = None
 
     @classmethod
     def from_model(
@@ -163,12 +151,13 @@ class ResidualDisplay(Display):
         model: ModelLike,
         *,
         against: Literal["predicted", "order"] = "predicted",
-        response: str = "response",
-        names: Sequence[Any] | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw measured minus predicted values of the training rows by the fits without them."""
+        """Draw measured minus predicted values of the training rows by the fits without them.
+
+        ``kwargs`` go to `plot`.
+        """
         as_choice(against, "against", ("predicted", "order"))
         model = as_model(model)
         e = model.left_out_residuals
@@ -177,17 +166,15 @@ class ResidualDisplay(Display):
             residuals=e,
             spread=float(np.sqrt(np.mean(e**2))),
             against=against,
-            response=response,
-            names=_labels(names, len(e), "names"),
         ).plot(ax, **kwargs)
 
     def _draw(self, look: dict[str, Any]) -> None:
         points = np.column_stack([self.x, self.residuals])
         self.points_ = self._points(points, **look)
-        self.ax_.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        self.ax_.axhline(0.0, color=style.GREY, linewidth=0.8, zorder=0)
         for side, label in ((-2, "± 2 RMSECV"), (2, None)):
-            self.ax_.axhline(side * self.spread, color=GREY, linestyle="--", label=label)
-        ordered, response = self.against == "order", plain(self.response)
+            self.ax_.axhline(side * self.spread, color=style.GREY, linestyle="--", label=label)
+        ordered, response = self.against == "order", style.plain(self.response)
         self.ax_.set_xlabel("row, in their order" if ordered else f"predicted {response}")
         self.ax_.set_ylabel(f"residual of rows left out ({response})")
         size = np.abs(self.residuals)
@@ -199,7 +186,7 @@ class ResidualDisplay(Display):
 
 
 @dataclass(kw_only=True, eq=False)
-class ScoresDisplay(Display):
+class ScoresDisplay(style.Display):
     """Rows in the plane of two components, with the ellipse that holds most of them.
 
     With arrows for the predictors it is a biplot.
@@ -241,7 +228,6 @@ class ScoresDisplay(Display):
     x_share: Array
     y_share: Array
     half_axes: Array
-    names: Labels | None = None
     groups: npt.NDArray[Any] | None = None
     y: Array | None = None
     arrows: Mapping[str, Array] = field(default_factory=dict)
@@ -251,15 +237,13 @@ class ScoresDisplay(Display):
     @classmethod
     def from_path(
         cls,
-        path: PathLike,
+        path: style.PathLike,
         components: Sequence[int] = (1, 2),
         *,
-        names: Sequence[Any] | None = None,
         groups: Sequence[Any] | None = None,
         y: Any = None,
         arrows: int = 0,
         level: float = 0.95,
-        response: str = "y",
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -269,25 +253,25 @@ class ScoresDisplay(Display):
         ----------
         path : PLSPath, PenalizedPLSPath or KernelPLSPath, or a fitted estimator
         components : two int
-        names, groups : sequences of n, optional
-            What to call the rows; which ones belong together.
+        groups : sequence of n, optional
+            Which rows belong together.
         y : (n,) array, optional
             Colours the rows instead, such as the response.
         arrows : int
             So many predictors, those with the longest loadings, are drawn as arrows: a biplot.
         level : float
             Share of ordinary rows inside of the ellipse.
-        response : str
-            Its name, for the axes.
+        kwargs
+            To `plot`: ``names`` of the rows, ``response``, and what points take.
         """
         path, level = as_score_path(as_path(path)), as_level(level)
-        wanted = component_numbers(components, path.x_scores.shape[1], 2, 2)
+        wanted = style.component_numbers(components, path.x_scores.shape[1], 2, 2)
         columns = [one - 1 for one in wanted]
         rows, shares = len(path.x_scores), explained_variance(path)
         longest = {}
         if as_count(arrows, "arrows"):
             loadings = as_predictor_path(path, "A loading").x_loadings[:, columns]
-            known = feature_axis(path.feature_names, len(loadings)).names
+            known = style.feature_axis(path.feature_names, len(loadings)).names
             first = np.argsort(-np.sum(loadings**2, axis=1), kind="stable")[:arrows]
             longest = {known[i]: loadings[i] for i in first}
         return cls(
@@ -296,12 +280,10 @@ class ScoresDisplay(Display):
             x_share=100 * shares.x[columns],
             y_share=100 * shares.y[columns],
             half_axes=score_spread(path, level)[1][columns],
-            names=_labels(names, rows, "names"),
             groups=None if groups is None else np.array(_labels(groups, rows, "groups")),
             y=None if y is None else as_response(y, rows),
             arrows=longest,
             level=level,
-            response=response,
         ).plot(ax, **kwargs)
 
     @property
@@ -320,18 +302,18 @@ class ScoresDisplay(Display):
             self._dots = self.scores
         if self.arrows:  # their names matter more than single rows
             self._dots = self._dots[:0]
-        ax.axhline(0.0, color=GREY, linewidth=0.5, zorder=0)
-        ax.axvline(0.0, color=GREY, linewidth=0.5, zorder=0)
+        ax.axhline(0.0, color=style.GREY, linewidth=0.5, zorder=0)
+        ax.axvline(0.0, color=style.GREY, linewidth=0.5, zorder=0)
         if np.all(np.isfinite(self.half_axes)):
             angle = np.linspace(0, 2 * np.pi, 200)
             x, y = self.half_axes[:, None] * [np.cos(angle), np.sin(angle)]
             label = f"T² of these two, {100 * self.level:g}%"
-            (self.ellipse_,) = ax.plot(x, y, color=GREY, linestyle="--", label=label)
+            (self.ellipse_,) = ax.plot(x, y, color=style.GREY, linestyle="--", label=label)
         # Arrows as long as the scores reach
         arrows = np.array([*self.arrows.values()]).reshape(-1, 2)
         ends = 0.9 * np.abs(self.scores).max() / np.abs(arrows).max(initial=1e-300) * arrows
         for end in ends:
-            arrow = {"arrowstyle": "->", "color": VERMILLION}
+            arrow = {"arrowstyle": "->", "color": style.VERMILLION}
             ax.annotate("", tuple(end), (0.0, 0.0), arrowprops=arrow)
         ax.update_datalim(ends)
         ax.autoscale_view()
@@ -343,7 +325,7 @@ class ScoresDisplay(Display):
             names, places = _named(self.names, self.scores, far, wanted)
             self._named = [*self.arrows, *names], [*ends, *places]
         for axis, i in ((ax.xaxis, 0), (ax.yaxis, 1)):
-            name, x, y = plain(self.response, 16), self.x_share[i], self.y_share[i]
+            name, x, y = style.plain(self.response, 16), self.x_share[i], self.y_share[i]
             axis.set_label_text(
                 f"component {self.components[i]} ({x:.0f}% of X, {y:.0f}% of {name})"
             )
@@ -351,11 +333,11 @@ class ScoresDisplay(Display):
     def _draw_groups(self, look: dict[str, Any]) -> None:
         every = np.full(len(self.scores), "") if self.groups is None else self.groups
         for number, group in enumerate(dict.fromkeys(every.tolist())):
-            color, _, marker = LINES[number % len(LINES)]
+            color, _, marker = style.LINES[number % len(style.LINES)]
             # After five groups colours come again, and markers are filled.
-            inside = color if number >= len(LINES) else "none"
+            inside = color if number >= len(style.LINES) else "none"
             usual = {"color": color, "marker": marker, "markerfacecolor": inside}
-            usual |= {"label": plain(group) if group else ""}
+            usual |= {"label": style.plain(group) if group else ""}
             self.points_[group] = self._points(self.scores[every == group], **usual | look)
 
 
@@ -374,6 +356,7 @@ def _named(
     names: Labels | None, points: Array, size: Array, wanted: npt.NDArray[np.bool_]
 ) -> tuple[list[str], Array]:
     """Return names of the wanted rows, or positions, and places; the farthest find room first."""
+    names = _labels(names, len(points), "names")
     shown = [i for i in np.argsort(-size, kind="stable").tolist() if wanted[i]][:_MOST_NAMES]
     return [str(i) if names is None else names[i] for i in shown], points[shown]
 
@@ -383,7 +366,7 @@ def _named(
 
 
 @dataclass(kw_only=True, eq=False)
-class DistanceDisplay(Display):
+class DistanceDisplay(style.Display):
     """T^2 (distance within the components) against Q (beside them) of every row, with limits.
 
     Attributes
@@ -406,7 +389,6 @@ class DistanceDisplay(Display):
 
     t2: Diagnostic
     q: Diagnostic
-    names: Labels | None = None
     level: float = 0.95
 
     @classmethod
@@ -416,34 +398,34 @@ class DistanceDisplay(Display):
         X_new: Any = None,
         *,
         level: float = 0.95,
-        names: Sequence[Any] | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the training rows, or new ones; ``kwargs`` go to the ordinary points.
+        """Draw the training rows, or new ones; with their limits.
 
         Parameters
         ----------
         model, X_new, level
             As for `plsdof.chemometrics.hotelling_t2` and `plsdof.chemometrics.q_residuals`. Limits
             come from rows left out where the path has kept them, so that they hold for new rows.
-        names : sequence of n, optional
-            What to call the rows; by default the index of a frame X_new, or positions from 0.
+        kwargs
+            To `plot`: ``names`` of the rows, by default the index of a frame X_new, or positions
+            from 0; what ordinary points take.
         """
         model = as_model(model)
         crossed = has_left_out_limits(as_score_path(model.path))
         limit: Any = "cross-validated" if crossed else None
         t2 = hotelling_t2(model, X_new, level=level, limit=limit)
         q = q_residuals(model, X_new, level=level, limit=limit)
-        names = row_labels(X_new) if names is None else names
-        named = _labels(names, len(q.values), "names")
-        return cls(t2=t2, q=q, names=named, level=level).plot(ax, **kwargs)
+        labels = row_labels(X_new)
+        known = None if labels is None else tuple(map(str, labels))
+        return cls(t2=t2, q=q, names=known, level=level).plot(ax, **kwargs)
 
     def _draw(self, look: dict[str, Any]) -> None:
         beyond = self.t2.flags | self.q.flags
         points = np.column_stack([self.t2.values, self.q.values])
         self.points_ = self._points(points[~beyond], **look)
-        marks = {"marker": "D", "color": VERMILLION, "markerfacecolor": VERMILLION}
+        marks = {"marker": "D", "color": style.VERMILLION, "markerfacecolor": style.VERMILLION}
         marks |= {"label": "beyond a limit"} if beyond.any() else {}
         self.beyond_ = self._points(points[beyond], **marks)
         for draw, one, name, dash in (
@@ -452,7 +434,7 @@ class DistanceDisplay(Display):
         ):
             if np.isfinite(one.limit):
                 label = f"limit of {name}, {100 * self.level:g}%"
-                draw(one.limit, color=GREY, linestyle=dash, linewidth=1, label=label)
+                draw(one.limit, color=style.GREY, linestyle=dash, linewidth=1, label=label)
         self.ax_.set_xlabel("T² (within the model)")
         self.ax_.set_ylabel("Q (beside the model)")
         self.ax_.set_xlim(left=0)

@@ -302,10 +302,16 @@ class Display:
 
     Attributes
     ----------
+    response : str
+        What was measured, for the labels.
+    names : tuple of str or None
+        Of the rows, where points have names.
     ax_, figure_ : matplotlib objects
         What was drawn on. Lines, points and bars that were drawn are attributes, too.
     """
 
+    response: str = "response"
+    names: tuple[str, ...] | None = None
     ax_: Any = field(init=False, repr=False)
     figure_: Any = field(init=False, repr=False)
 
@@ -316,8 +322,14 @@ class Display:
         display: Self = make(estimator, *args, **kwargs)
         return display
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax``, or on new axes; ``kwargs`` go to the lines or points."""
+    def plot(self, ax: Any = None, *, response: Any = None, names: Any = None, **look: Any) -> Self:
+        """Draw on ``ax``, or on new axes.
+
+        What ``from_...`` does not know goes here: ``response``, what was measured, for the labels;
+        ``names``, what to call the rows; what lines or points take.
+        """
+        self.response = self.response if response is None else str(response)
+        self.names = self.names if names is None else tuple(str(one) for one in names)
         if ax is None:
             _, ax = matplotlib("pyplot").subplots(layout="constrained")
         if not hasattr(ax, "figure"):
@@ -325,7 +337,7 @@ class Display:
         self.ax_, self.figure_ = ax, ax.figure
         self._named: tuple[Sequence[str], Iterable[Any]] = [], []
         self._dots = np.empty((0, 2))
-        self._draw(kwargs)
+        self._draw(look)
         if self.ax_.get_legend_handles_labels()[0]:
             show_legend(self.ax_)
         # Names find room once everything else has its place.
