@@ -198,7 +198,7 @@ OTHER_KINDS = {
     "intervals": (lambda: MODEL.conf_int(covariance=X), "covariance must be one of"),
     "joint": (lambda: PLS2Regressor(1).fit(X, Y).predict_interval(X, method=X), "method must be"),
     "huge": (lambda: PLSRegressor().fit([[10**400]] * 3, [1, 2, 3]), "X must be numeric"),
-    "noise": (lambda: PATH.coef_std_error(1, noise=np.timedelta64(1, "D")), "noise must be"),
+    "noise": (lambda: PATH.coef_std_error(1, noise=1.0 + 2.0j), "noise must be"),
     "level": (lambda: prediction_interval(PATH[1], X, level="0.9"), "level must be between 0 and"),
     "strict": (lambda: pls_path(X, Y, 2, strict="no"), "strict must be True or False"),
     "loss": (lambda: PATH.select(loss="cubed"), "loss must be one of"),

@@ -300,7 +300,7 @@ def test_cross_validation_of_collinear_columns_agrees_with_the_path():
 @pytest.mark.parametrize("fit", [pls_path, kernel_pls_path])
 def test_weights_beyond_the_range_of_floats_are_refused(fit):
     X, y = make_problem(20, 3)
-    with pytest.raises(InvalidInputError, match=r"sample_weight reaches 1\.0e\+80"):
+    with pytest.raises(InvalidInputError, match="sample_weight must be finite"):
         fit(X, y, sample_weight=np.full(20, 1e80))
 
 

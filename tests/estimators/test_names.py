@@ -249,5 +249,5 @@ def test_an_arrow_table_is_a_table():
 
 @pytest.mark.parametrize("y", ["a", Y])
 def test_a_plan_of_a_table_is_told_from_a_table(y):
-    with pytest.raises(InvalidInputError, match=r"LazyFrame.*collect"):
+    with pytest.raises(InvalidInputError, match="LazyFrame"):
         pls_path(pl.DataFrame(dict(zip("abcd", X.T, strict=True))).lazy(), y, 2)

@@ -257,5 +257,5 @@ def test_arrays_of_other_libraries_are_taken_where_no_copy_is_needed():
     model = PLSRegressor(2).fit(OtherArray(X), OtherArray(Y))
     np.testing.assert_array_equal(model.predict(OtherArray(X)), model.predict(X))
     for fit in (pls_path, PLSRegressor(2).fit):
-        with pytest.raises(InvalidInputError, match=r"on the device cuda:0, .*as a numpy array"):
+        with pytest.raises(InvalidInputError, match=r"on the device cuda:0 .*as a numpy array"):
             fit(OtherArray(X, "cuda:0"), Y)

@@ -26,15 +26,12 @@ Noise = NoiseKind | float | None
 
 def as_variance(noise: Any) -> float:
     """Return a noise variance given as a number."""
-    no_number = bool | np.timedelta64 | np.complexfloating
-    if isinstance(noise, no_number) or not isinstance(noise, int | float | np.number):
+    number = isinstance(noise, int | float | np.integer | np.floating) and noise is not True
+    if not number or not 0 < noise <= np.finfo(np.float64).max:
         raise InvalidInputError(
-            f"noise must be one of {', '.join(map(repr, NOISE_KINDS))}, a variance > 0, or None; "
-            f"got {noise!r}."
+            f"noise must be one of {', '.join(map(repr, NOISE_KINDS))}, a finite variance > 0, or "
+            f"None; got {noise!r:.80}."
         )
-    value = noise if isinstance(noise, int) else float(noise)  # whole numbers may be too large
-    if not 0 < value <= float(np.finfo(np.float64).max):
-        raise InvalidInputError(f"noise must be a finite variance > 0; got {noise!r:.80}.")
     return float(noise)
 
 

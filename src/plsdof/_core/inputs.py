@@ -1,5 +1,6 @@
 """Checks of what comes in: tables, responses, weights, options. The only place where they are."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -21,6 +22,8 @@ Array = npt.NDArray[np.float64]
 _HEAVIEST = 1e70
 # Counts beyond this one are mistakes.
 _MOST = 10**12
+# How the names of types of dates, times and time spans begin, in numpy, pandas and polars.
+_DATES = re.compile("date|time|duration")
 
 
 def read_only(array: Any) -> Array:
@@ -119,7 +122,6 @@ def opened_table(X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, A
     """
     several = isinstance(y, list | tuple) and len(y) > 0 and all(isinstance(one, str) for one in y)
     words = [one for one in (*(y if several else [y]), sample_weight) if isinstance(one, str)]
-    _require_values(X, "X")
     labels = _column_labels(X)
     if not words or (several and labels is None):
         return X, y, sample_weight
@@ -265,29 +267,21 @@ def as_weights(sample_weight: Any, n_rows: int) -> Array | None:
             f"sample_weight must have one entry per row, shape ({n_rows},); "
             f"got shape {weights.shape}."
         )
-    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise InvalidInputError("sample_weight must be finite and not negative.")
-    if weights.max(initial=0.0) > _HEAVIEST:
+    if not np.all((weights >= 0) & (weights <= _HEAVIEST)):
         raise InvalidInputError(
-            f"sample_weight reaches {weights.max():.1e}, whose products leave the range of 64-bit "
-            "floats; weights count as repeated rows, so divide them by their mean."
+            f"sample_weight must be finite and not negative, and at most {_HEAVIEST:g}; weights "
+            "count as repeated rows."
         )
-    if np.all(weights == 1):
-        return None
-    return weights
+    return None if np.all(weights == 1) else weights
 
 
 def as_count(value: Any, name: str, *, minimum: int = 0) -> int:
     """Return ``value`` as an int that is at least ``minimum``."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise InvalidInputError(
-            f"{name} must be a whole number >= {minimum}; got {value!r} "
-            f"of type {type(value).__name__}."
-        )
-    if value < minimum:
-        raise InvalidInputError(f"{name} must be >= {minimum}; got {value!s:.80}.")
-    if value > _MOST:
-        raise InvalidInputError(f"{name} must be at most {_MOST:,}; got {value!s:.80}.")
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not minimum <= value <= _MOST:
+        limit = f"at most {_MOST:,}" if whole and value > minimum else f">= {minimum}"
+        noun = "" if whole else "a whole number "
+        raise InvalidInputError(f"{name} must be {noun}{limit}; got {value!s:.80}.")
     return int(value)
 
 
@@ -344,40 +338,23 @@ def as_positive(values: Any, name: str, *, or_zero: bool = False) -> Array:
 
 def as_measured(values: Any, name: str) -> Any:
     """Return values with NaN for masked ones, after refusing dates and plans of a table."""
-    _require_values(values, name)
-    if hasattr(values, "__array_namespace__") and not isinstance(values, np.ndarray | np.generic):
-        return _in_memory(values, name)
-    if _is_date(getattr(values, "dtype", None)):
-        raise InvalidInputError(_dates(name))
-    # The types of a frame are made anew whenever somebody looks at them.
-    found = getattr(values, "dtypes", None) if hasattr(values, "columns") else None
-    kinds = [] if found is None else list(found)
-    if any(map(_is_date, set(kinds))):
-        labels = zip(feature_names(values) or (), kinds, strict=True)
-        where = shortened([label for label, kind in labels if _is_date(kind)])
-        raise InvalidInputError(_dates(name, f" in column(s) {where}"))
-    return unmasked(values)
-
-
-def _require_values(values: Any, name: str) -> None:
-    """Refuse a plan of a table."""
-    if type(values).__name__ == "LazyFrame":
+    if hasattr(values, "collect"):
         raise InvalidInputError(
-            f"{name} is a LazyFrame, which holds no values yet; call its method .collect() first."
+            f"{name} is a {type(values).__name__}, which holds no values yet; call its method "
+            ".collect() first."
         )
-
-
-def _in_memory(values: Any, name: str) -> Any:
-    """Return an array of another library without a copy, if the processor can read its memory."""
-    try:
-        return np.from_dlpack(values)
-    except (TypeError, ValueError, RuntimeError, AttributeError, BufferError) as error:
-        library = type(values).__module__.partition(".")[0]
-        where = getattr(values, "device", "unknown")
+    # The types of a frame are made anew whenever somebody looks at them.
+    framed = hasattr(values, "columns") and hasattr(values, "dtypes")
+    kinds = list(values.dtypes) if framed else [getattr(values, "dtype", None)]
+    dates = {kind for kind in set(kinds) if _DATES.match(str(kind).lower())}
+    if dates:
+        labels = zip(feature_names(values) or (), kinds, strict=False)
+        found = shortened([label for label, kind in labels if kind in dates])
         raise InvalidInputError(
-            f"{name} is an array of {library} on the device {where}, which numpy cannot read "
-            f"({error}). Copy it to the memory of the processor and give it as a numpy array."
-        ) from error
+            f"{name} holds dates or time spans{f' in column(s) {found}' if found else ''}; convert "
+            "them to numbers in a unit of your choice."
+        )
+    return unmasked(values)
 
 
 def unmasked(values: Any) -> Any:
@@ -392,20 +369,6 @@ def unmasked(values: Any) -> Any:
         return values
     kind = np.float64 if values.dtype.kind in "biuf" else object
     return np.ma.filled(values.astype(kind), np.nan)
-
-
-def _is_date(kind: Any) -> bool:
-    """Whether a type of numpy, pandas or polars is that of dates, times or time spans."""
-    if hasattr(kind, "is_temporal"):
-        return bool(kind.is_temporal())
-    return getattr(kind, "kind", "") in ("m", "M")
-
-
-def _dates(name: str, where: str = "") -> str:
-    return (
-        f"{name} holds dates or time spans{where}; convert them to numbers in a unit of your "
-        "choice."
-    )
 
 
 def as_float(values: Any, name: str) -> Array:
@@ -423,8 +386,6 @@ def as_float(values: Any, name: str) -> Array:
         raise InvalidInputError(
             f"Complex data not supported: {name} holds complex numbers; pass real ones."
         )
-    if _is_date(array.dtype):
-        raise InvalidInputError(_dates(name))
     try:
         if array.dtype == object and hasattr(values, "iloc"):
             return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
@@ -440,11 +401,13 @@ def _raw_array(values: Any, name: str) -> npt.NDArray[Any]:
     try:
         if hasattr(values, "to_numpy"):
             return np.asarray(values.to_numpy())
-        return np.asarray(values)
-    except (TypeError, ValueError, RuntimeError) as error:
+        is_foreign = hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray)
+        return np.from_dlpack(values) if is_foreign else np.asarray(values)
+    except (TypeError, ValueError, RuntimeError, AttributeError, BufferError) as error:
+        where = f" on the device {values.device}" if hasattr(values, "device") else ""
         raise InvalidInputError(
-            f"{name} must be a numeric table; could not turn a {type(values).__name__} "
-            f"into an array ({error})."
+            f"{name} must be a numeric table; could not turn a {type(values).__name__}{where} "
+            f"into an array ({error}). Give it as a numpy array."
         ) from error
 
 

@@ -290,6 +290,7 @@ def _numbers(X: Any, name: str) -> Any:
     if hasattr(X, "__dask_graph__") and hasattr(X, "compute"):
         X = X.compute()
     ours = isinstance(X, int | list | tuple) or feature_names(X, name) is not None
+    ours |= hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray)
     return as_float(X, name) if ours else as_measured(X, name)
 
 
