@@ -16,20 +16,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from plsdof._core import rounding
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.krylov import Bidiagonalization, golub_kahan, residuals_at, running_sums
-from plsdof._core.rounding import (
-    Below,
-    Copies,
-    Traces,
-    distinct_nodes,
-    linear_errors,
-    perturbed_copies,
-    pls_errors,
-    resolved_components,
-    tied_components,
-    uncertain_from,
-)
 from plsdof._core.spectrum import Spectrum
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -130,16 +119,18 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     norm = float(np.linalg.norm(spectrum.z)) or 1.0
     # The data, in which equal eigenvalues act as one node, and perturbed copies, which show what
     # rounding may do, go through one recursion as a batch.
-    copies = perturbed_copies(spectrum)
+    copies = rounding.perturbed_copies(spectrum)
     nodes = copies.nodes
     dimension = nodes.dimension
     wanted = dimension if max_components is None else min(max_components, dimension)
     run = golub_kahan(copies.eigenvalues, copies.z, copies.excited, wanted, copies.dimension)
     # DoF = 1 + sum f + 2 sum (1 - f) h, for the data (first) and for every copy.
     traces = _traces(run, copies, spectrum)
-    errors = pls_errors(spectrum, copies, run, traces)
+    errors = rounding.pls_errors(spectrum, copies, run, traces)
     # Sizes that are too uncertain are not returned.
     kept = 1 + errors.supported(traces.dof[0])
+    # Where a trace needs no sampling, rounding is all there is.
+    std_error = np.where(traces.std_error > 0, np.hypot(traces.std_error, errors.dof), 0.0)
     # From nodes back to the directions that share them.
     member = nodes.member
     factors, residuals = (part[0].take(member, axis=1) for part in (run.factors, run.residuals))
@@ -151,7 +142,7 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
         dof_error=read_only(errors.dof[:kept]),
         rss_error=read_only(errors.rss[:kept]),
         coef_error=read_only(errors.coef[:kept]),
-        dof_std_error=read_only(_with_rounding(traces.std_error, errors.dof)[:kept]),
+        dof_std_error=read_only(std_error[:kept]),
         residual_trace=read_only(traces.squares[0, :kept]),
         residual_trace_error=read_only(errors.trace[:kept]),
         naive_dof=read_only(1.0 + np.arange(kept)),
@@ -168,7 +159,7 @@ def factors_at(spectrum: Spectrum, eigenvalues: Array, max_components: int) -> A
 
     K - 1 is ``max_components``, or less where the Krylov space is exhausted. Cost: O(c M).
     """
-    nodes = distinct_nodes(spectrum)
+    nodes = rounding.distinct_nodes(spectrum)
     dimension = np.array([nodes.dimension])
     lam, z = nodes.level_eigenvalues[None], nodes.level_z[None]
     run = golub_kahan(lam, z, nodes.excited, max_components, dimension)
@@ -183,7 +174,7 @@ def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
     cannot be told apart: their directions are whatever the decomposition made of rounding.
     """
     # Components whose singular values are mostly rounding are not candidates.
-    r = resolved_components(spectrum)
+    r = rounding.resolved_components(spectrum)
     size = 1 + (r if max_components is None else min(max_components, r))
     kept = np.arange(spectrum.rank) < np.arange(size)[:, None]
     ended = max_components is not None and max_components > r
@@ -198,7 +189,7 @@ def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
 
 def _determined(spectrum: Spectrum, kept: npt.NDArray[np.bool_]) -> int:
     """Return how many models come before the first one that parts equal eigenvalues."""
-    parted = ((kept[:, :-1] != kept[:, 1:]) & tied_components(spectrum)).any(axis=1)
+    parted = ((kept[:, :-1] != kept[:, 1:]) & rounding.tied_components(spectrum)).any(axis=1)
     return int(np.argmax(parted)) if parted.any() else len(kept)
 
 
@@ -232,26 +223,13 @@ def supervised_pcr_filter(
     determined = _determined(spectrum, factors > 0)
     if determined < len(factors):
         factors, message = factors[:determined], _tied(determined)
-    unknown = np.full(len(factors), np.nan)
-    unknown[0] = 1.0
+    dof = np.full(len(factors), np.nan)
+    dof[0] = 1.0
     # With every component kept nothing is left to choose, and the fit is least squares.
     if len(factors) == spectrum.rank + 1:
-        unknown[-1] = spectrum.rank + 1.0
-    errors = linear_errors(spectrum, factors)
-    return Filter(
-        factors=read_only(factors),
-        residuals=read_only(1.0 - factors),
-        scores=plain.scores,
-        dof=read_only(unknown),
-        dof_error=read_only(np.where(np.isnan(unknown), np.nan, 0.0)),
-        rss_error=read_only(errors.rss),
-        coef_error=read_only(errors.coef),
-        dof_std_error=plain.dof_std_error[: len(factors)],
-        residual_trace=_residual_trace(spectrum, 1.0 - factors),
-        residual_trace_error=plain.residual_trace_error[: len(factors)],
-        naive_dof=plain.naive_dof[: len(factors)],
-        message=message,
-    )
+        dof[-1] = spectrum.rank + 1.0
+    found = _linear_filter(spectrum, factors, plain.naive_dof[: len(factors)], message)
+    return replace(found, dof=read_only(dof), dof_error=read_only(0.0 * dof))
 
 
 def ridge_grid(eigenvalues: Array) -> Array:
@@ -300,7 +278,7 @@ def ridge_filter(spectrum: Spectrum, alphas: Array | None = None) -> Filter:
     )
     # f / S below the floor is largest at the floor, or at the penalty.
     lowest = np.minimum(spectrum.floor, alphas)
-    below = Below(
+    below = rounding.Below(
         factors=np.where(alphas > 0, share, 0.0),
         slopes=np.divide(
             np.sqrt(lowest), lowest + alphas, out=np.zeros_like(alphas), where=alphas > 0
@@ -318,10 +296,10 @@ def _linear_filter(
     naive: Array,
     message: str,
     change: Array | float = 0.0,
-    below: Below | None = None,
+    below: rounding.Below | None = None,
 ) -> Filter:
     """Put together a filter that does not look at y, whose factors may be off by ``change``."""
-    errors = linear_errors(spectrum, factors, change, below or Below())
+    errors = rounding.linear_errors(spectrum, factors, change, below)
     return Filter(
         factors=read_only(factors),
         residuals=read_only(1.0 - factors),
@@ -331,30 +309,23 @@ def _linear_filter(
         rss_error=read_only(errors.rss),
         coef_error=read_only(errors.coef),
         dof_std_error=read_only(np.zeros(len(factors))),
-        residual_trace=_residual_trace(spectrum, 1.0 - factors),
+        residual_trace=read_only(
+            np.sum((1.0 - factors) ** 2, axis=1) + spectrum.residual_dimension
+        ),
         residual_trace_error=read_only(errors.trace),
         naive_dof=read_only(naive),
         message=message,
     )
 
 
-def _residual_trace(spectrum: Spectrum, residuals: Array) -> Array:
-    return read_only(np.sum(residuals**2, axis=1) + spectrum.residual_dimension)
-
-
-def _running_leverage(run: Bidiagonalization, excited: npt.NDArray[np.bool_]) -> Array:
-    """Return h for m = 0..k, zero on nodes that y does not excite: (B, k + 1, g)."""
-    batch, steps, g = run.scores.shape
-    h = np.zeros((steps + 1, batch, g))
-    np.square(run.scores.transpose(1, 0, 2), out=h[1:], where=excited)
-    return running_sums(h).transpose(1, 0, 2)
-
-
-def _traces(run: Bidiagonalization, copies: Copies, spectrum: Spectrum) -> Traces:
+def _traces(run: Bidiagonalization, copies: rounding.Copies, spectrum: Spectrum) -> rounding.Traces:
     """Add up Degrees of Freedom and squared residual filters over all directions."""
     nodes, counted, weights = copies.nodes, spectrum.counted, copies.nodes.outer.weights
     inner, outer = run.residuals, residuals_at(run, copies.outer)
-    h = _running_leverage(run, copies.excited)
+    # h_i = sum_j T_ij^2 for m = 0..k, zero on nodes that y does not excite.
+    h = np.zeros((inner.shape[1], *copies.z.shape))
+    np.square(run.scores.transpose(1, 0, 2), out=h[1:], where=copies.excited)
+    h = running_sums(h).transpose(1, 0, 2)
     dof = 1.0 + ((1.0 - inner) * nodes.multiplicity + 2.0 * inner * h).sum(axis=2)
     dof += np.vecdot(1.0 - outer, weights)
     squares = np.vecdot(inner**2, nodes.multiplicity) + np.vecdot(outer**2, weights)
@@ -368,12 +339,7 @@ def _traces(run: Bidiagonalization, copies: Copies, spectrum: Spectrum) -> Trace
         explained = f * (2.0 - f)
         squares -= counted.total(explained)[0] - np.vecdot(explained, counted.weights)
         squares += counted.dimension - weights.sum() - nodes.multiplicity.sum()
-    return Traces(leverage=h, outer=outer, dof=dof, squares=squares, std_error=std_error)
-
-
-def _with_rounding(std_error: Array, error: Array) -> Array:
-    """Add the error of rounding, which is what is left where a trace needs no sampling."""
-    return np.where(std_error > 0, np.hypot(std_error, error), 0.0)
+    return rounding.Traces(leverage=h, outer=outer, dof=dof, squares=squares, std_error=std_error)
 
 
 def _why_ended(size: int, dimension: int, max_components: int | None, spectrum: Spectrum) -> str:
@@ -385,7 +351,7 @@ def _why_ended(size: int, dimension: int, max_components: int | None, spectrum: 
     if size >= wanted:
         return ""
     if size < dimension:
-        return uncertain_from(size + 1)
+        return rounding.uncertain_from(size + 1)
     if collinear:
         return (
             f"columns of X are collinear (or rows repeated): {collinear} direction(s) are no "

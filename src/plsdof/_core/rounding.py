@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.krylov import Bidiagonalization, slopes_at_zero
-from plsdof._core.spectrum import RESOLUTION, Spectrum
+from plsdof._core.spectrum import RESOLUTION, Spectrum, TraceNodes
 
 _EPS = float(np.finfo(np.float64).eps)
 Mask = npt.NDArray[np.bool_]
@@ -40,15 +40,6 @@ _LARGER_SHARE = 0.8
 _MIXED = 0.01
 # Coordinates of y with an error beyond this share of it are not known at all.
 _UNKNOWN = 0.1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outer:
-    """Eigenvalues outside the basis: only counted, or looked at (weight zero). (c,) arrays."""
-
-    eigenvalues: Array
-    eigenvalue_error: Array
-    weights: Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +82,9 @@ class Nodes:
         z of each eigenvalue relative to ``level_z`` of its node; zero where y does not excite it.
     computed : bool
         Whether the spectrum was computed, or its numbers are taken as given.
-    outer : Outer
-        What is counted beyond the basis; if the solver left eigenvalues unresolved, a last one of
-        weight zero at its floor, to see what a filter would do there.
+    outer : TraceNodes
+        What is counted beyond the basis, in the same units; if the solver left eigenvalues
+        unresolved, a last one of weight zero at its floor, to see what a filter would do there.
     """
 
     eigenvalues: Array
@@ -113,7 +104,7 @@ class Nodes:
     member: Integers
     share: Array
     computed: bool
-    outer: Outer
+    outer: TraceNodes
 
     @property
     def dimension(self) -> int:
@@ -190,15 +181,17 @@ def _from_outside(spectrum: Spectrum, node: Integers) -> Array:
     return np.asarray(angle[node] * np.sqrt(spectrum.outside))
 
 
-def _outer(spectrum: Spectrum, unit: float) -> Outer:
-    counted, floor = spectrum.counted, np.full(int(spectrum.unresolved > 0), spectrum.floor)
-    if counted is None:
-        nothing = np.zeros(len(floor))
-        return Outer(eigenvalues=floor / unit, eigenvalue_error=nothing, weights=nothing)
-    return Outer(
+def _outer(spectrum: Spectrum, unit: float) -> TraceNodes:
+    nothing = np.zeros(0)
+    counted = spectrum.counted or TraceNodes(
+        eigenvalues=nothing, eigenvalue_error=nothing, weights=nothing, dimension=0.0
+    )
+    floor = np.full(int(spectrum.unresolved > 0), spectrum.floor)
+    return TraceNodes(
         eigenvalues=np.concatenate([counted.eigenvalues, floor]) / unit,
         eigenvalue_error=np.concatenate([counted.eigenvalue_error, 0 * floor]) / unit,
         weights=np.concatenate([counted.weights, 0 * floor]),
+        dimension=counted.dimension,
     )
 
 
@@ -232,27 +225,32 @@ def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
     """Shift eigenvalues and z by their errors, turn z by the mixing angles, with random signs.
 
     The copies tell groups apart and leave small z what they are. All of them are within the error
-    of the decomposition, so what they disagree in is not known.
+    of the decomposition, so what they disagree in is not known. Of numbers that are taken as given
+    equal ones stay equal, and zeros stay zero.
     """
     nodes = distinct_nodes(spectrum)
-    signs = _signs(copies, len(nodes.z))
+    signs, outer = _signs(copies, len(nodes.z)), nodes.outer
+    given, z, shifts = nodes.eigenvalues, nodes.z, signs.shifts
     if not nodes.computed:
-        return _rounded_copies(nodes, signs, copies)
-    lam = nodes.eigenvalues + signs.shifts[0] * nodes.eigenvalue_error
+        given, z = nodes.level_eigenvalues, np.where(nodes.excited, nodes.level_z, 0.0)
+        shifts = shifts[:, :, nodes.group]
     # An eigenvalue at the edge of the numerical rank must stay positive.
-    lam = np.maximum(lam, nodes.eigenvalues / 2)
-    rotated = nodes.root * nodes.z
+    lam = np.maximum(given + shifts[0] * nodes.eigenvalue_error, given / 2)
+    seen = outer.eigenvalues + _shifts(copies, len(outer.weights)) * outer.eigenvalue_error
+    rotated = nodes.root * z
     root = np.where(nodes.root == 1.0, 1.0, np.sqrt(lam))
-    unturned = rotated / root + signs.shifts[1] * nodes.z_error
-    together = nodes.group[-1:].sum() + 1 < len(nodes.group)
+    moved = shifts[1] * nodes.z_error
+    together = nodes.computed and nodes.group[-1:].sum() + 1 < len(nodes.group)
     turned = _reflected(rotated, signs.mirrors, nodes) if together else rotated
     turned = turned + np.vecdot(signs.turns, nodes.mixing * rotated[nodes.neighbour])
-    z = turned / root + signs.shifts[1] * nodes.z_error + np.sign(signs.mirrors) * nodes.outside
+    unturned = rotated / root + moved
+    z = turned / root + moved + np.sign(signs.mirrors) * nodes.outside
     lam[0], z[0], unturned[0] = nodes.level_eigenvalues, nodes.level_z, nodes.z
     excited = z != 0
     excited[0] = nodes.excited
-    dimension = excited.sum(axis=1)
-    dimension[0] = nodes.dimension
+    dimension = np.full(len(z), nodes.dimension)
+    if nodes.computed:
+        dimension[1:] = excited[1:].sum(axis=1)
     return Copies(
         nodes=nodes,
         eigenvalues=lam,
@@ -260,28 +258,8 @@ def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
         unturned=unturned,
         excited=excited,
         dimension=dimension,
-        outer=_outer_copies(nodes.outer, copies),
+        outer=np.maximum(seen, outer.eigenvalues / 2),
     )
-
-
-def _rounded_copies(nodes: Nodes, signs: "_Signs", copies: int) -> Copies:
-    """Copies of numbers that are taken as given: equal eigenvalues stay equal, zeros stay zero."""
-    shifts = 1.0 + np.finfo(np.float64).eps * signs.shifts[:, :, nodes.group]
-    excited = np.broadcast_to(nodes.excited, shifts[0].shape)
-    return Copies(
-        nodes=nodes,
-        eigenvalues=nodes.level_eigenvalues * shifts[0],
-        z=np.where(excited, nodes.level_z * shifts[1], 0.0),
-        unturned=nodes.z * shifts[1],
-        excited=excited,
-        dimension=np.full(len(excited), nodes.dimension),
-        outer=_outer_copies(nodes.outer, copies),
-    )
-
-
-def _outer_copies(outer: Outer, copies: int) -> Array:
-    shifted = outer.eigenvalues + _shifts(copies, len(outer.weights)) * outer.eigenvalue_error
-    return np.maximum(shifted, outer.eigenvalues / 2)
 
 
 def _reflected(rotated: Array, mirrors: Array, nodes: Nodes) -> Array:
@@ -426,11 +404,23 @@ def pls_errors(
     largest = np.sqrt(spectrum.eigenvalues[0]) if len(spectrum.eigenvalues) else 1.0
     norm = float(np.linalg.norm(spectrum.z)) or 1.0
     # What the copies disagree about, and what turned directions change.
-    turned = _turning(spectrum, *(one[0][:, nodes.member] for one in (run.factors, run.residuals)))
-    dof = _deviation(traces.dof, _size_of_dof(run, h, nodes))
-    trace = _deviation(traces.squares, spectrum.n + np.abs(traces.squares[0]))
-    rss = _rss_error(run, copies, turned.rss, spectrum)
-    coef = _coef_error(run, copies, turned.coef * largest / norm)
+    turned_rss, turned_coef = _turning(
+        spectrum, *(one[0][:, nodes.member] for one in (run.factors, run.residuals))
+    )
+    # Rounding is relative to the terms, which may cancel, not to their sum.
+    terms = nodes.multiplicity + np.abs(run.residuals[0]) * (1 + 2 * h[0])
+    size = 1.0 + terms.sum(axis=1) + np.abs(nodes.outer.weights).sum()
+    dof = SAFETY * (_deviation(traces.dof) + _EPS * size)
+    size = spectrum.n + np.abs(traces.squares[0])
+    trace = SAFETY * (_deviation(traces.squares) + _EPS * size)
+    sums = spectrum.rss(run.factors, run.residuals, norm * copies.unturned[:, None])
+    rss = SAFETY * (_deviation(sums) + turned_rss + _rounding_of_rss(spectrum, sums[0]))
+    # Coefficients f z / S. Signs and turns of the copies do not matter: compare in the data's
+    # directions.
+    rotated = run.factors * (copies.unturned / np.sqrt(copies.eigenvalues))[:, None]
+    apart = np.linalg.norm(rotated[1:] - rotated[0], axis=2).max(axis=0)
+    apart += turned_coef * largest / norm
+    coef = SAFETY * _relative(apart, np.linalg.norm(rotated[0], axis=1))
     # What directions below the resolution of the solver could add.
     if spectrum.unresolved:
         floor = traces.outer[0, :, -1]
@@ -454,20 +444,18 @@ class Below:
     missed: Array | float = 0.0
 
 
-_NOTHING_BELOW = Below()
-
-
 def linear_errors(
     spectrum: Spectrum,
     factors: Array,
     change: Array | float = 0.0,
-    below: Below = _NOTHING_BELOW,
+    below: Below | None = None,
 ) -> Errors:
     """Return first-order errors of a filter that is linear in y, off by ``change`` (K, r).
 
     Eigenvalue i moves by e_i, and direction i turns towards j by (e_i + e_j) / 2 over the distance
     of the eigenvalues, which matters where the filter tells i from j.
     """
+    below = below or Below()
     dof = np.broadcast_to(change, factors.shape).sum(axis=1) + below.missed
     dof += ROUNDINGS * _EPS * (1.0 + factors.sum(axis=1))
     # Coefficients are f z / S: S moves with the eigenvalues, z by its own error.
@@ -482,7 +470,7 @@ def linear_errors(
     if spectrum.side == "features":
         squares, z_moved = np.abs(1.0 - squares), z_moved + z**2 * relative
     changed = np.vecdot(squares, z_moved) + 2.0 * np.vecdot(residuals * change, z**2)
-    turned = _turning(spectrum, factors, residuals)
+    turned_rss, turned_coef = _turning(spectrum, factors, residuals)
     size = np.linalg.norm(slopes * z, axis=1)
     if spectrum.unresolved and len(lam):
         changed += 2.0 * below.factors * spectrum.outside
@@ -491,8 +479,8 @@ def linear_errors(
     return Errors(
         dof=dof,
         trace=2.0 * dof + _EPS * factors.shape[1],
-        rss=SAFETY * (changed + turned.rss + rounding),
-        coef=SAFETY * _relative(moved + turned.coef, size),
+        rss=SAFETY * (changed + turned_rss + rounding),
+        coef=SAFETY * _relative(moved + turned_coef, size),
     )
 
 
@@ -510,17 +498,10 @@ def tied_components(spectrum: Spectrum) -> Mask:
     return spectrum.computed_basis & (SAFETY * coupling > _SUPPORTED_COEF_ERROR * gap)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Turned:
-    """First-order changes of residual sums of squares and (norms of) coefficients, (K,) each."""
-
-    rss: Array
-    coef: Array
-
-
-def _turning(spectrum: Spectrum, factors: Array, residuals: Array) -> _Turned:
+def _turning(spectrum: Spectrum, factors: Array, residuals: Array) -> tuple[Array, Array]:
     """Return what it changes that directions of X are turned towards each other, and out of X.
 
+    First-order changes of residual sums of squares, and of coefficients (norms), (K,) each.
     Direction i turns towards j by (e_i + e_j) / 2 over the distance of the eigenvalues. This
     matters where the filter tells i from j.
     """
@@ -528,7 +509,7 @@ def _turning(spectrum: Spectrum, factors: Array, residuals: Array) -> _Turned:
     squares, slopes = residuals**2, factors / np.sqrt(lam)
     rss, coef = np.zeros(len(factors)), np.zeros(len(factors))
     if not spectrum.computed_basis:
-        return _Turned(rss=rss, coef=coef)
+        return rss, coef
     # Towards the k-th neighbour, where the filter treats the two differently.
     for k in range(1, min(_TURNED + 1, len(lam))):
         gap, coupling = lam[:-k] - lam[k:], (e[:-k] + e[k:]) / 2.0
@@ -546,38 +527,12 @@ def _turning(spectrum: Spectrum, factors: Array, residuals: Array) -> _Turned:
     # Right ones turn towards directions that are zero, or cannot be told from it.
     if spectrum.unresolved or spectrum.null:
         coef += slopes**2 @ (np.minimum(e / lam, 1.0) * z) ** 2
-    return _Turned(rss=rss, coef=np.sqrt(coef))
+    return rss, np.sqrt(coef)
 
 
-def _deviation(values: Array, size: Array) -> Array:
-    """Return how far the copies of (1 + copies, K) values are apart, and their rounding, (K,)."""
-    return np.asarray(SAFETY * (np.abs(values[1:] - values[0]).max(axis=0) + _EPS * size))
-
-
-def _size_of_dof(run: Bidiagonalization, h: Array, nodes: Nodes) -> Array:
-    """Return the sum of the absolute values that the Degrees of Freedom add up, (K,)."""
-    # Rounding is relative to the terms, which may cancel, not to their sum.
-    phi = np.abs(run.residuals[0])
-    size = 1.0 + (nodes.multiplicity + phi * (1 + 2 * h[0])).sum(axis=1)
-    return np.asarray(size + np.abs(nodes.outer.weights).sum())
-
-
-def _coef_error(run: Bidiagonalization, copies: Copies, turned: Array) -> Array:
-    """Return how far the coefficients f z / S of the copies are apart, relative, (K,)."""
-    # Signs and turns of the copies do not matter: compare in the data's directions.
-    rotated = run.factors * (copies.unturned / np.sqrt(copies.eigenvalues))[:, None]
-    apart = rotated[1:] - rotated[0]
-    deviation = np.sqrt(np.vecdot(apart, apart).max(axis=0))
-    size = np.sqrt(np.vecdot(rotated[0], rotated[0]))
-    return np.asarray(SAFETY * _relative(deviation + turned, size))
-
-
-def _rss_error(run: Bidiagonalization, copies: Copies, turned: Array, spectrum: Spectrum) -> Array:
-    """Return how far the residual sums of squares of the copies are apart, (K,)."""
-    z = float(np.linalg.norm(spectrum.z)) * copies.unturned[:, None]
-    sums = spectrum.rss(run.factors, run.residuals, z)
-    deviation = np.abs(sums[1:] - sums[0]).max(axis=0)
-    return np.asarray(SAFETY * (deviation + turned + _rounding_of_rss(spectrum, sums[0])))
+def _deviation(values: Array) -> Array:
+    """Return how far the copies of (1 + copies, K) values are apart, (K,)."""
+    return np.asarray(np.abs(values[1:] - values[0]).max(axis=0))
 
 
 def _relative(error: Array, size: Array) -> Array:
