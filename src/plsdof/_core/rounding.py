@@ -243,7 +243,7 @@ def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
     together = nodes.computed and nodes.group[-1:].sum() + 1 < len(nodes.group)
     turned = _reflected(rotated, signs.mirrors, nodes) if together else rotated
     turned = turned + np.vecdot(signs.turns, nodes.mixing * rotated[nodes.neighbour])
-    unturned = rotated / root + moved
+    unturned = nodes.root * nodes.z / root + moved
     z = turned / root + moved + np.sign(signs.mirrors) * nodes.outside
     lam[0], z[0], unturned[0] = nodes.level_eigenvalues, nodes.level_z, nodes.z
     excited = z != 0
