@@ -230,16 +230,17 @@ def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
     """
     nodes = distinct_nodes(spectrum)
     signs, outer = _signs(copies, len(nodes.z)), nodes.outer
-    given, z, shifts = nodes.eigenvalues, nodes.z, signs.shifts
+    given, error, shifts = nodes.eigenvalues, nodes.eigenvalue_error, signs.shifts
+    z, z_error = nodes.z, nodes.z_error
     if not nodes.computed:
         given, z = nodes.level_eigenvalues, np.where(nodes.excited, nodes.level_z, 0.0)
-        shifts = shifts[:, :, nodes.group]
+        error, z_error, shifts = _EPS * given, _EPS * np.abs(z), shifts[:, :, nodes.group]
     # An eigenvalue at the edge of the numerical rank must stay positive.
-    lam = np.maximum(given + shifts[0] * nodes.eigenvalue_error, given / 2)
+    lam = np.maximum(given + shifts[0] * error, given / 2)
     seen = outer.eigenvalues + _shifts(copies, len(outer.weights)) * outer.eigenvalue_error
     rotated = nodes.root * z
     root = np.where(nodes.root == 1.0, 1.0, np.sqrt(lam))
-    moved = shifts[1] * nodes.z_error
+    moved = shifts[1] * z_error
     together = nodes.computed and nodes.group[-1:].sum() + 1 < len(nodes.group)
     turned = _reflected(rotated, signs.mirrors, nodes) if together else rotated
     turned = turned + np.vecdot(signs.turns, nodes.mixing * rotated[nodes.neighbour])
