@@ -14,7 +14,6 @@ from plsdof.chemometrics.checks import (
     correction,
     doubtful_references,
     judge,
-    sep_bound,
     slope_test,
 )
 from plsdof.datasets import make_spectra
@@ -155,7 +154,6 @@ def test_equal_predictions_have_no_slope():
     exact = slope_test(np.arange(4.0), np.arange(4.0))
     assert (exact.slope, exact.t) == (1.0, 0.0)
     assert slope_test(2 * np.arange(4.0), np.arange(4.0)).t == math.inf
-    assert math.isnan(sep_bound(1.0, 1, 10, 0.95))
 
 
 def test_errors_of_a_calibration_by_hand():

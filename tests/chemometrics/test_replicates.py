@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from plsdof import pls_path
-from plsdof.chemometrics.replicates import averaged, repeatability, spread_limit
+from plsdof.chemometrics.samples import averaged, repeatability, spread_limit
 
 rng = np.random.default_rng(5)
 COUNTS = np.array([1, 2, 3, 4, 2, 1, 3, 2, 5, 1, 2, 3])

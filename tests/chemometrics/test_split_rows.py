@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from plsdof.chemometrics.splits import SPLITS, parse_split, split_rows
+from plsdof.chemometrics.samples import SPLITS, parse_split, split_rows
 from plsdof.errors import InvalidInputError
 
 rng = np.random.default_rng(7)

@@ -5,7 +5,7 @@ import pytest
 from _helpers.command_line import GASOLINE, eighty_columns, run, run_json  # noqa: F401
 
 from plsdof import pls_path
-from plsdof.chemometrics.splits import split_rows
+from plsdof.chemometrics.samples import split_rows
 from plsdof.datasets import load_gasoline
 
 X, y = load_gasoline(return_X_y=True)

@@ -19,8 +19,6 @@ from plsdof import (
 )
 from plsdof._core.display import as_html
 from plsdof.chemometrics import (
-    SelectedPLSRegressor,
-    contributions,
     explained_variance,
     figures_of_merit,
     hotelling_t2,
@@ -77,9 +75,7 @@ RESULTS = {
     "T2": lambda: hotelling_t2(pls_path(TABLE, Y)[2]),
     "selectivity ratio": lambda: selectivity_ratio(pls_path(TABLE, Y)[2]),
     "outliers": lambda: outliers(pls_path(TABLE, Y)[2]),
-    "contributions": lambda: contributions(pls_path(TABLE, Y)[2], TABLE),
     "figures of merit": lambda: figures_of_merit(Y, Y + 1.0),
-    "search": lambda: SelectedPLSRegressor("intervals:2").fit(X, Y).search_,
     "validation, ridge": lambda: cross_validate(X, Y, "ridge", cv=4),
 }
 

@@ -15,6 +15,6 @@ from .rows import contributions as contributions
 from .rows import hotelling_t2 as hotelling_t2
 from .rows import outliers as outliers
 from .rows import q_residuals as q_residuals
+from .samples import split_rows as split_rows
 from .search import SelectedPLSRegressor as SelectedPLSRegressor
-from .splits import split_rows as split_rows
 from .transfer import fit_transfer as fit_transfer

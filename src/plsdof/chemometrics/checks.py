@@ -41,15 +41,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 from scipy.signal import lfilter
-from scipy.special import fdtri, stdtrit
+from scipy.special import stdtrit
 from scipy.stats import betabinom, pearsonr
 
 from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.inputs import Array, as_choice, as_float, as_level, as_response, read_only
 from plsdof._core.left_out import spread_at
 from plsdof._core.model import Model, as_model
-from plsdof.chemometrics.merit import figures_of_merit
+from plsdof.chemometrics.merit import UNDEFINED, figures_of_merit
 from plsdof.chemometrics.rows import hotelling_t2, q_residuals
+from plsdof.chemometrics.samples import spread_limit
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import prediction_interval
 
@@ -276,29 +277,28 @@ def judge(
         columns[name][known] for name in ("reference", "predicted", "lower", "upper", "expected")
     )
     n, line = len(y), slope_test(y, yhat)
-    merit = figures_of_merit(y, yhat) if n else None
-    bias, sep = (merit.bias, merit.sep) if merit else (math.nan, math.nan)
+    merit = figures_of_merit(y, yhat) if n else UNDEFINED
     # What the standards take for exact is known from the rows of the calibration.
     wider, df = math.sqrt(1.0 + n / calibration.units), calibration.units - calibration.spent
     usual = math.sqrt(np.mean(expected**2)) if n else math.nan
-    bias_standard, slope_standard = _t(n - 1, level) * sep / math.sqrt(max(n, 1)), _t(n - 2, level)
+    bias_standard = _t(n - 1, level) * merit.sep / math.sqrt(max(n, 1))
     values = {
-        "bias": bias,
+        "bias": merit.bias,
         "bias_limit": wider * bias_standard,
         "bias_limit_standard": bias_standard,
-        "sep": sep,
-        "sep_limit": sep_bound(usual, n, max(df, _LEAST_DF), level),
-        "sep_limit_standard": sep_bound(calibration.sec, n, calibration.df, level),
-        "rmsep": merit.rmse if merit else math.nan,
+        "sep": merit.sep,
+        "sep_limit": float(spread_limit(usual, max(df, _LEAST_DF), n, level)),
+        "sep_limit_standard": float(spread_limit(calibration.sec, calibration.df, n, level)),
+        "rmsep": merit.rmse,
         "slope": line.slope,
         "intercept": line.intercept,
         "slope_t": line.t,
-        "slope_limit": wider * slope_standard,
-        "slope_limit_standard": slope_standard,
-        "slope_predicted": merit.slope if merit else math.nan,
+        "slope_limit": wider * _t(n - 2, level),
+        "slope_limit_standard": _t(n - 2, level),
+        "slope_predicted": merit.slope,
     }
     beside = ""
-    if values["sep_limit_standard"] < sep <= values["sep_limit"]:
+    if values["sep_limit_standard"] < merit.sep <= values["sep_limit"]:
         beside = (
             f" It is above the limit from SEC, {values['sep_limit_standard']:.3g}, which leaves "
             "out the error of the model and is crossed too often."
@@ -307,11 +307,10 @@ def judge(
     unlike, rows = int(np.count_nonzero(columns["unlike"])), len(known)
     verdicts = []
     if n:
-        verdicts += [
-            _verdict("bias", bias, values["bias_limit"]),
-            _verdict("sep", sep, values["sep_limit"], beside),
-            _verdict("slope", line.t, values["slope_limit"], f" Slope {line.slope:.3g}."),
-        ]
+        tests = {"bias": ("bias", ""), "sep": ("sep", beside)}
+        tests["slope"] = ("slope_t", f" Slope {line.slope:.3g}.")
+        for name, (key, more) in tests.items():
+            verdicts.append(_verdict(name, values[key], values[f"{name}_limit"], more))
     if n and np.isfinite(lower).any():
         outside = _most_crossings(n, calibration.units, level, level)
         verdicts.append(_verdict("coverage", n - covered, outside, of=n))
@@ -337,17 +336,6 @@ def judge(
 def _t(df: float, level: float) -> float:
     """Return the two-sided limit of Student's t; nan without degrees of freedom."""
     return float(stdtrit(df, (1 + level) / 2)) if df > 0 else math.nan
-
-
-def sep_bound(error: float, n: int, df: float, level: float) -> float:
-    """Return error * sqrt(F(level; n - 1, df)), the largest SEP of n rows; nan if not defined.
-
-    Examples
-    --------
-    >>> round(sep_bound(0.28, 20, 92, 0.95), 4)
-    0.3652
-    """
-    return error * math.sqrt(float(fdtri(n - 1, df, level))) if n > 1 and df > 0 else math.nan
 
 
 def _most_crossings(n: int, units: float, share: float, level: float) -> int:

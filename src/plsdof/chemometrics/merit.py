@@ -83,6 +83,10 @@ class FiguresOfMerit:
         return as_html(f"Figures of merit of {self.n} rows", columns)
 
 
+# Of no rows.
+UNDEFINED = FiguresOfMerit(n=0, **dict.fromkeys((name for name, _, _ in HEADINGS), np.nan))
+
+
 def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
     """Compare predictions with measured values.
 

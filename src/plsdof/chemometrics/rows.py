@@ -517,14 +517,6 @@ class Contributions:
     def __repr__(self) -> str:
         return one_line(self, f"{self.t2.shape[0]} rows", f"{self.t2.shape[1]} variables")
 
-    def _repr_html_(self) -> str:
-        n, p = self.t2.shape
-        columns: dict[str, Any] = {"row": self.row_names or range(n)}
-        for name, values in (("T^2", self.t2), ("Q", np.abs(self.q))):
-            largest = [(self.names or range(p))[j] for j in np.argmax(values, axis=1)]
-            columns |= {name: values.sum(axis=1), f"most to {name}": largest}
-        return as_html(repr(self), columns)
-
 
 def contributions(model: Any, X_new: Any = None) -> Contributions:
     """Return what every variable adds to T^2 and to Q of the training rows, or of new rows.

@@ -26,7 +26,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plsdof._core.choice import LEFT_OUT
-from plsdof._core.display import as_html
 from plsdof._core.fit import pls_path
 from plsdof._core.inputs import Array, as_count, read_only
 from plsdof._core.path import PLSPath
@@ -71,11 +70,6 @@ class Search:
     def support(self) -> Mask:
         """The columns that were chosen. Shape (p,)."""
         return np.asarray(self.masks[self.chosen])
-
-    def _repr_html_(self) -> str:
-        columns: dict[str, Any] = {"columns": self.labels, "criterion": self.scores}
-        title = f"Search among {len(self.labels)} sets of columns"
-        return as_html(title, columns, chosen=self.chosen)
 
 
 def parse_search(text: str) -> tuple[str, int]:

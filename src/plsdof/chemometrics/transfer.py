@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from plsdof._core.display import as_html, one_line
+from plsdof._core.display import one_line
 from plsdof._core.inputs import Array, as_choice, as_matrix, as_response, read_only
 from plsdof.errors import InvalidInputError, MissingExtraError
 
@@ -120,11 +120,6 @@ class TransferFit:
 
     def __repr__(self) -> str:
         return one_line(self, self.chosen, **{k: self.errors[k] for k in ("none", self.chosen)})
-
-    def _repr_html_(self) -> str:
-        columns: dict[str, list[Any]] = {"way": list(self.errors)}
-        columns["difference"] = list(self.errors.values())
-        return as_html(repr(self), columns, chosen=list(self.errors).index(self.chosen))
 
 
 def fit_transfer(

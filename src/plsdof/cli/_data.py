@@ -115,7 +115,7 @@ class TestRows:
     test_rows : tuple of str
         Numbers and ranges, or COLUMN=VALUE; see `choose_rows`.
     split : str or None
-        A way to split and a share, such as kennard-stone:0.3; see `chemometrics.splits`.
+        A way to split and a share, such as kennard-stone:0.3; see `chemometrics.samples`.
     """
 
     test: Path | None = None
@@ -128,7 +128,7 @@ class TestRows:
         if len(given) > 1:
             raise InvalidInputError(f"{' and '.join(given)} exclude each other; give one of them.")
         if self.split is not None:
-            from plsdof.chemometrics.splits import parse_split
+            from plsdof.chemometrics.samples import parse_split
 
             try:
                 parse_split(self.split)
@@ -400,7 +400,7 @@ def _chosen_for_test(
 
 def _split(rows: Rows, groups: Labels | None, way: str) -> Mask:
     """Split rows, or whole groups; distances are scaled where a fit would scale."""
-    from plsdof.chemometrics.splits import parse_split, split_rows
+    from plsdof.chemometrics.samples import parse_split, split_rows
 
     method, fraction = parse_split(way)
     X, scale = rows.X.to_numpy(), wavelengths(list(rows.X.columns)) is None

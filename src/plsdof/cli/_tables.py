@@ -277,7 +277,7 @@ def averaged_table(table: Table, by: str, known: Sequence[str] = ()) -> Table:
     such as a response that is given once. Rows are then samples, counted from 1.
     """
     # It needs scikit-learn, which takes a second to import.
-    from plsdof.chemometrics.replicates import averaged
+    from plsdof.chemometrics.samples import averaged
 
     samples = labels_of(table, find_column(by, table.names))
     empty = table.row_numbers[samples == ""]

@@ -329,7 +329,7 @@ def _repeatability(data: TableProblem, model: FrozenModel) -> dict[str, Any]:
     """Return how far predictions of replicates are apart, for a file; nothing without them."""
     if data.measured is None:
         return {}
-    from plsdof.chemometrics.replicates import repeatability
+    from plsdof.chemometrics.samples import repeatability
 
     measured = data.measured
     complete = ~np.isnan(measured.X).any(axis=1)

@@ -352,7 +352,7 @@ def with_spread(predicted: Predictions, model: FrozenModel, single: Table, by: s
     Columns replicates, spread (a standard deviation) and, if the model knows what is usual,
     spread_limit.
     """
-    from plsdof.chemometrics.replicates import repeatability, spread_limit
+    from plsdof.chemometrics.samples import repeatability, spread_limit
 
     X = single.numbers(tables.match_columns(model.columns, single)[0])
     samples = labels_of(single, by)

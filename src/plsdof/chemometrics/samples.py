@@ -1,4 +1,6 @@
-"""Splits of rows into a calibration and a test set: by distances, at random, or the last ones.
+"""Samples: splits into a calibration and a test set, and replicates of a sample.
+
+Rows are split by distances, at random, or the last ones are taken.
 
 =================  ==========================================================================
 ``kennard-stone``  the calibration begins with the two rows farthest apart; then always that
@@ -13,14 +15,24 @@
 Rows of one group stay together: groups are split, by their means.
 """
 
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import fdtri
 from sklearn.model_selection import ShuffleSplit
 
 from plsdof._core.folds import group_codes
-from plsdof._core.inputs import Array, as_choice, as_fraction, as_matrix, as_response
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_float,
+    as_fraction,
+    as_matrix,
+    as_response,
+    read_only,
+)
 from plsdof.errors import InvalidInputError
 
 SplitMethod = Literal["kennard-stone", "spxy", "duplex", "random", "last"]
@@ -129,9 +141,7 @@ def _distances(values: Array, codes: npt.NDArray[np.intp], scale: bool) -> Array
     if scale:
         spread = values.std(axis=0)
         values = values / np.where(spread > 0, spread, 1.0)
-    means = np.zeros((codes.max() + 1, values.shape[1]))
-    np.add.at(means, codes, values)
-    means /= np.bincount(codes)[:, None]
+    means = averaged(values, codes)
     return np.asarray(cdist(means, means))
 
 
@@ -157,3 +167,90 @@ def _taken(distance: Array, first: int, second: int) -> tuple[Mask, Mask]:
             if sets[turn].sum() < sizes[turn]:
                 take(turn, int(np.argmax(np.where(free, nearest[turn], -1.0))))
     return sets[0], sets[1]
+
+
+# Replicates: repeated measurements of a sample, their means, and how far they may differ
+# ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Repeatability:
+    """How far predictions of replicates are apart.
+
+    Attributes
+    ----------
+    std : float
+        Standard deviation within samples, pooled: the root of
+        sum_g sum_i (yhat_gi - mean_g)^2 / sum_g (n_g - 1). nan if no sample has two.
+    dof : int
+        sum_g (n_g - 1).
+    spread : (G,) array
+        Standard deviation of the replicates of every sample; nan for single ones.
+    counts : (G,) array of int
+        n_g.
+
+    References
+    ----------
+    ISO 5725-2:2019, Accuracy of measurement methods and results, part 2.
+    """
+
+    std: float
+    dof: int
+    spread: Array
+    counts: Array
+
+
+def averaged(values: Any, samples: Any, *, known: bool = False) -> Array:
+    """Return means over the rows of each sample, in the order in which samples appear.
+
+    With ``known`` missing values do not count; without, they make the mean missing.
+
+    Examples
+    --------
+    >>> averaged([[1.0], [2.0], [4.0]], ["a", "b", "b"])
+    array([[1.],
+           [3.]])
+    """
+    rows = as_float(values, "values")
+    codes = group_codes(samples, len(rows))
+    there = ~np.isnan(rows) if known else np.ones(rows.shape, dtype=bool)
+    sums, counts = np.zeros((2, codes.max() + 1, *rows.shape[1:]))
+    np.add.at(sums, codes, np.where(there, rows, 0.0))
+    np.add.at(counts, codes, there)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / counts)
+
+
+def repeatability(predictions: Any, samples: Any) -> Repeatability:
+    """Compare predictions of the replicates of each sample.
+
+    Examples
+    --------
+    >>> found = repeatability([1.0, 3.0, 5.0, 5.0, 7.0], ["a", "a", "b", "b", "c"])
+    >>> found.std, found.dof, found.spread.round(3)
+    (1.0, 2, array([1.414, 0.   ,   nan]))
+    """
+    values = as_response(predictions, len(predictions))
+    codes = group_codes(samples, len(values))
+    counts = np.bincount(codes)
+    squares = np.bincount(codes, (values - averaged(values, codes)[codes]) ** 2)
+    dof = int((counts - 1).sum())
+    with np.errstate(invalid="ignore"):
+        spread = np.sqrt(squares / np.where(counts > 1, counts - 1, np.nan))
+    std = float(np.sqrt(squares.sum() / dof)) if dof else float("nan")
+    return Repeatability(std=std, dof=dof, spread=read_only(spread), counts=read_only(counts))
+
+
+def spread_limit(std: float, dof: float, counts: Any, level: float = 0.95) -> Array:
+    """Return what the standard deviation of n replicates exceeds with probability 1 - level.
+
+    std sqrt(F(level; n - 1, dof)), as both are variances of the same noise; nan for n = 1.
+
+    Examples
+    --------
+    >>> spread_limit(1.0, 30, [1, 2, 5]).round(3)
+    array([  nan, 2.042, 1.64 ])
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(std * np.sqrt(fdtri(np.where(n > 1, n - 1, np.nan), dof, level)))
