@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow browser lint docs dist paper bench accuracy coverage choice clean
+.PHONY: demo test slow browser browser-tools lint docs dist paper bench accuracy coverage choice clean
 
 demo: $(VENV)/.demo
 	$(BIN)/plsdof demo --report demo.html
@@ -15,11 +15,14 @@ test: $(VENV)/.test
 slow: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical -m slow
 
-# Installs Debian's Chromium, so it wants root on a Debian machine.
-browser: $(VENV)/.test
-	apt-get install -y --no-install-recommends chromium chromium-driver fonts-dejavu-core
+browser: browser-tools
+	$(BIN)/python -m pytest -n logical -m browser tests/report tests/app
+
+# Installs Debian's Chromium unless it is there, so it wants root on a Debian machine.
+browser-tools: $(VENV)/.test
+	{ command -v chromium && command -v chromedriver; } || { apt-get update -qq && \
+		apt-get install -y -qq --no-install-recommends chromium chromium-driver fonts-dejavu-core; }
 	$(BIN)/python -m pip install --quiet --editable '.[test,browser]'
-	$(BIN)/python -m pytest -m browser tests/report tests/app
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .

@@ -83,7 +83,7 @@ def test_an_estimator_whose_recipe_prepares_rows_is_described_after_that(gasolin
     made = RecipeRegressor(recipes=["snv"]).fit(X, y)
     again = analysis_of(made)
     expected = analyse(X, y, Request(preprocess="snv", scale=False))
-    np.testing.assert_allclose(again.drawn.X, expected.drawn.X, rtol=1e-10)
+    np.testing.assert_allclose(again.data.drawn, expected.data.drawn, rtol=1e-10)
     np.testing.assert_allclose(again.model.rmse, made.model_.rmse)
     scores = [report_content(one)["components"]["x_share"] for one in (again, expected)]
     np.testing.assert_allclose(scores[0], scores[1][: len(scores[0])], atol=0.01)

@@ -196,7 +196,10 @@ def test_files_of_one_name_and_other_content_get_another_name(session):
     assert session.add({"../x/corn.csv": TABLE}) == "corn.csv"
     assert session.add({JOURNAL: TABLE}) == "journal-2.jsonl"
     assert session.add({"a.csv": TABLE, "b.csv": TABLE}, "my folder") == "my folder"
-    assert sorted(one.name for one in session.path("my folder").iterdir()) == ["a.csv", "b.csv"]
+    assert sorted(one.name for one in (session.folder / "my folder").iterdir()) == [
+        "a.csv",
+        "b.csv",
+    ]
     assert len(session.state.files) == 4
 
 
@@ -205,8 +208,8 @@ def test_a_saved_session_is_the_same_when_it_is_opened(session, tmp_path):
     session.apply({"do": "set", "options": {"response": ["fat"]}})
     found = opened(session.saved(), tmp_path / "t", CommandLine())
     assert found.state == session.state
-    assert found.path("corn.csv").read_bytes() == TABLE
-    assert (found.path("more") / "b.csv").read_bytes() == TABLE
+    assert (found.folder / "corn.csv").read_bytes() == TABLE
+    assert (found.folder / "more" / "b.csv").read_bytes() == TABLE
     found.close()
 
 

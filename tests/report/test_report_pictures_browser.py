@@ -241,8 +241,8 @@ def test_predictions_of_fit_folds_and_test_rows_are_drawn(browser, files, gasoli
     assert drawn["calibration"] == set(zip(rows["observed"], one["rows"]["fitted"], strict=True))
     expected = set(zip(rows["observed"], one["rows"]["left_out"], strict=True))
     assert drawn["cross-validation"] == expected
-    assert drawn["test"] == set(zip(test["observed"], one["test"], strict=True))
-    np.testing.assert_allclose(one["test"], gasoline.path.predict(gasoline.test.X)[m], rtol=1e-4)
+    assert drawn["test"] == set(zip(test["observed"], one["test"]["predicted"], strict=True))
+    np.testing.assert_allclose(one["test"]["predicted"], gasoline.path.predict(gasoline.test.X)[m], rtol=1e-4)
 
 
 def test_test_rows_have_bars_of_their_prediction_intervals(browser, files):
@@ -283,8 +283,9 @@ def test_importance_follows_the_slider(browser, files, gasoline):
 
 def test_errors_have_a_band_of_one_standard_error(browser, files):
     models = open_page(browser, files["spectra"])["models"]
-    low, high, fitted, curve, _ = traces(browser, "errors")
+    low, high, fitted, curve, tested, _ = traces(browser, "errors")
     assert fitted["y"] == models["rmsec"]
+    assert tested["y"] == models["rmsep"]
     assert curve["y"] == models["rmsecv"]
     error, spread = np.array(models["rmsecv"]), np.array(models["rmsecv_std_error"])
     np.testing.assert_allclose(high["y"], error + spread)

@@ -7,7 +7,7 @@ show an `Analysis`; none of them computes.
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -21,32 +21,20 @@ from plsdof._core.choice import (
     Selection,
     choice_in_words,
     one_standard_error,
+    rule_in_words,
 )
-from plsdof._core.criteria import CRITERIA, DOF_KINDS, DofKind, NoiseKind
+from plsdof._core.criteria import CRITERIA, DOF_KINDS, DofKind, NoiseKind, criterion_label
+from plsdof._core.display import plural
 from plsdof._core.fit import METHODS
 from plsdof._core.folds import number_of_blocks
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
 from plsdof._core.left_out import MOST, LeftOut
-from plsdof._core.model import Mixture, Model, as_model, chosen_from
+from plsdof._core.model import Mixture, Model, as_model, chosen_from, pooled
 from plsdof._core.path import Path, PLSPath
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.analysis import remarks as words
-from plsdof.analysis.data import (
-    Folds,
-    Labels,
-    Numbers,
-    Problem,
-    Rows,
-    TableProblem,
-    TestSet,
-)
-from plsdof.analysis.recipes import (
-    better_recipe,
-    is_scaled,
-    pool_of_recipes,
-    steps_of,
-)
+from plsdof.analysis.data import Folds, Numbers, TableProblem, TestSet
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, outliers
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -57,7 +45,6 @@ from plsdof.inference.intervals import (
     Interval,
     coefficient_inference,
     noise_interval,
-    prediction_interval,
 )
 from plsdof.inference.resampling import PermutationTest, permutation_test
 from plsdof.inference.summary import jackknife_beside
@@ -66,6 +53,8 @@ from plsdof.inference.summary import jackknife_beside
 _LARGE = 1000
 # Largest model that a search of columns looks at, and how often it is done again to count its cost.
 _SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
+# A recipe is clearly better if its errors are smaller by so many standard errors of the difference.
+_CLEARLY = 2.0
 
 
 # What is asked, checked once
@@ -167,16 +156,15 @@ class Request:
 
     def _check_steps(self) -> None:
         """Refuse preprocessing and searches that do not exist."""
-        steps = "none" if self.preprocess == AUTO else self.preprocess
-        if steps == "none" and self.select is None:  # the rest needs scikit-learn
+        if self.preprocess in ("none", AUTO) and self.select is None:  # the rest needs scikit-learn
             return
         from plsdof.chemometrics.preprocessing import parse_chain
         from plsdof.chemometrics.search import parse_search
 
-        parsers: dict[str, Callable[[str], Any]] = {"preprocess": parse_chain}
-        parsers |= {} if self.select is None else {"select": parse_search}
-        for name, parse in parsers.items():
-            text = steps if name == "preprocess" else getattr(self, name)
+        steps = "none" if self.preprocess == AUTO else self.preprocess
+        given: dict[str, tuple[Callable[[str], Any], str]] = {"preprocess": (parse_chain, steps)}
+        given |= {} if self.select is None else {"select": (parse_search, self.select)}
+        for name, (parse, text) in given.items():
             try:
                 parse(text)
             except InvalidInputError as error:
@@ -261,55 +249,131 @@ class SearchCost:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Drawn:
-    """The rows that pictures show: all of them, or a sample of a table that is not in memory.
-
-    Attributes
-    ----------
-    rows : Rows
-        As they were read.
-    X : (n, p) array
-        As the model sees them.
-    places : (n,) array of int or None
-        Which rows of the fit they are; None if they are all of them.
-    groups : (n,) array of str or None
-    """
-
-    rows: Rows
-    X: Array
-    places: Numbers | None
-    groups: Labels | None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class About:
-    """What there is to say about one model of a path.
+    """What there is to say about one model of a path, computed when somebody asks.
 
     Attributes
     ----------
-    merit : dict of FiguresOfMerit
-        By the rows they are of: "calibration", "cross-validation", "test".
-    inference : CoefficientInference or None
-        None where the data leave no noise level, or where it would take long.
-    jackknife : (p,) array or None
-        Standard errors of the coefficients where rows are a sample, if some of them are far from
-        those of `inference`, which take X as fixed.
-    no_inference : Remark or None
-        Why there is no inference.
-    sigma : Interval or None
-        Interval of the noise variance, None where it is not defined.
-    unusual : OutlierTable or None
-        How far rows are from the model; None for methods without scores.
-    test : TestSet or None
+    request : Request
+    data : TableProblem
+    model : Model
+    left_out : LeftOut or None
+        Errors of rows left out, of all models; None where nobody left out rows of a streamed table.
+    search : SearchCost or None
+    thorough : bool
+        Look at rows and noise level even if the table is large.
     """
 
-    merit: dict[str, FiguresOfMerit]
-    inference: CoefficientInference | None
-    no_inference: Remark | None
-    sigma: Interval | None
-    unusual: OutlierTable | None
-    test: TestSet | None
-    jackknife: Array | None = None
+    request: Request
+    data: TableProblem
+    model: Model
+    left_out: LeftOut | None
+    search: SearchCost | None = None
+    thorough: bool = True
+
+    @cached_property
+    def leading(self) -> Model:
+        """The model with coefficients, scores and distances: of an average over recipes a part.
+
+        That is the average of the models of the recipe with most weight.
+        """
+        model = self.model
+        if not isinstance(model, Mixture):
+            return model
+        return replace(model.members[int(np.argmax(model.shares))], path=model.path)
+
+    @property
+    def noise_kind(self) -> NoiseKind:
+        """How the noise level is estimated: by rows left out, if there are any."""
+        return "jacobian" if self.left_out is None else LEFT_OUT
+
+    @cached_property
+    def test(self) -> TestSet | None:
+        """The rows of the test with their predictions; None without a test."""
+        rows, chain, request = self.data.test, self.data.preprocessing, self.request
+        if rows is None:
+            return None
+        X = rows.X if chain is None else rows.preprocessed(chain, fit=False)
+        values = read_only(np.ascontiguousarray(np.asarray(X, dtype=np.float64)))
+        how: Any = {"level": request.level, "method": request.intervals}
+        return TestSet(rows=rows, X=values, model=self.model, **how)
+
+    @cached_property
+    def merit(self) -> dict[str, FiguresOfMerit]:
+        """Figures of merit by their rows: "calibration", "cross-validation", "test"."""
+        y, model = self.data.y, self.model
+        if self.data.is_streamed:
+            found = {"calibration": figures_of_fit(model, y)}
+        else:
+            found = {"calibration": figures_of_merit(y, model.fitted)}
+        if self.search is not None:
+            found["cross-validation"] = figures_of_merit(y, y - self.search.residuals)
+        elif self.left_out is not None:
+            found["cross-validation"] = figures_of_merit(y, y - model.left_out_residuals)
+        if self.test is not None:
+            found["test"] = self.test.merit
+        return found
+
+    @property
+    def _skipped(self) -> Remark | None:
+        """Why no intervals of coefficients are tried: they take too much memory, or too long."""
+        data, wanted = self.data, self.request.std_errors
+        if data.is_streamed and not data.has_intervals:
+            return words.said("intervals-memory", p=data.shape[1])
+        if wanted is None:
+            wanted = data.is_streamed or min(data.shape) <= _LARGE
+        return None if wanted else words.said("no-std-errors")
+
+    @cached_property
+    def inference(self) -> CoefficientInference | None:
+        """Intervals of the coefficients; None where there are none, see `no_inference`."""
+        if self._skipped is not None:
+            return None
+        options: Any = {"level": self.request.level, "covariance": self.request.covariance}
+        with quietly(), contextlib.suppress(NotAvailableError):
+            return coefficient_inference(self.leading, noise=self.noise_kind, **options)
+        return None
+
+    @property
+    def no_inference(self) -> Remark | None:
+        """Why there is no inference: where the data leave no noise level, or it takes long."""
+        if self._skipped is not None or self.inference is not None:
+            return self._skipped
+        n = float(self.model.path.exact.spectrum.n)
+        return words.said("no-intervals", dof=self.model.dof, n=n)
+
+    @property
+    def _hasty(self) -> bool:
+        """Whether what takes longer than the fit is left out."""
+        reason = self._skipped
+        return not self.thorough and reason is not None and reason.kind == "no-std-errors"
+
+    @cached_property
+    def sigma(self) -> Interval | None:
+        """Interval of the noise variance, None where it is not defined."""
+        with quietly(), contextlib.suppress(NotAvailableError):
+            return None if self._hasty else noise_interval(self.model, level=self.request.level)
+        return None
+
+    @cached_property
+    def unusual(self) -> OutlierTable | None:
+        """How far rows are from the model; None for methods without scores."""
+        if self._hasty or self.data.is_streamed or not has_scores(self.model.path):
+            return None
+        with quietly(), contextlib.suppress(NotAvailableError):
+            # The limits are those that new rows are judged by.
+            return outliers(self.leading, level=self.request.level, limit="cross-validated")
+        return None
+
+    @cached_property
+    def test_unusual(self) -> OutlierTable | None:
+        """How far the rows of the test are from the model, by the same limits."""
+        test, level = self.test, self.request.level
+        if test is None or self.data.is_streamed or not has_scores(self.model.path):
+            return None
+        with quietly(), contextlib.suppress(NotAvailableError):
+            return outliers(self.leading, test.X, test.rows.y, level=level, limit="cross-validated")
+        return None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -318,22 +382,13 @@ class Analysis(About):
 
     Attributes
     ----------
-    merit, inference, jackknife, no_inference, sigma, unusual, test
-        Of the model chosen, see `About`.
-    request : Request
-    data : TableProblem
-    model : Model
-        The one chosen, or the average of models.
+    request, data, model, left_out, search, thorough
+        See `About`; the model is the one chosen, or the average of models.
     selection : Selection
         How it was chosen.
-    left_out : LeftOut or None
-        Errors of rows left out, of all models; None where nobody left out rows of a streamed table.
-    average : Model or None
-        What the average of models would give.
-    search : SearchCost or None
     permutation : PermutationTest or None
-    remarks : tuple of Remark
-        What is worth knowing, of the data first.
+    added : tuple of Remark
+        What others found worth knowing.
     created : str
         When (UTC, ISO 8601).
 
@@ -345,19 +400,14 @@ class Analysis(About):
     ('... components', 'centred, not scaled')
     """
 
-    request: Request
-    data: TableProblem
-    model: Model
     selection: Selection
-    left_out: LeftOut | None
-    average: Model | None
-    search: SearchCost | None
-    permutation: PermutationTest | None
-    remarks: tuple[Remark, ...]
-    created: str
+    permutation: PermutationTest | None = None
+    added: tuple[Remark, ...] = ()
+    thorough: bool = False
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
-    # What others read
-    # ----------------
+    # All models
+    # ----------
 
     @property
     def path(self) -> Path:
@@ -377,38 +427,30 @@ class Analysis(About):
             return order
         return order[order < max(len(self.left_out.rss), self.index + 1)]
 
-    def at(self, index: int) -> Model:
-        """Return the model in a row of the path, with the rows left out here."""
-        if index == self.index and not self.model.is_average:
-            return self.model
-        return asked_for(self.path, index, self.left_out)
-
-    @cached_property
-    def leading(self) -> Model:
-        """The model with coefficients, scores and distances: of an average over recipes a part.
-
-        That is the average of the models of the recipe with most weight.
-        """
-        return leading(self.model)
-
-    def about(self, model: Model) -> About:
-        """Return what there is to say about any model of the path, computed if it is not known.
+    def about(self, index: int | None = None) -> About:
+        """Return what there is to say about a model of the path, or thoroughly about the chosen.
 
         Fits without rows give standard errors of the chosen model only.
         """
         request, left = self.request, self.left_out
-        if model is self.model:
-            if self.unusual is not None:
+        if index is None or (index == self.index and not self.model.is_average):
+            if self._skipped is None:
                 return self
-            return replace(self, unusual=_unusual(self.data, model, request))
+            facts: Any = {"data": self.data, "left_out": left, "search": self.search}
+            return About(request=request, model=self.model, **facts)
         if request.covariance == "jackknife":
             request = replace(request, covariance="homoscedastic")
-        if left is not None and model.index >= len(left.rss):
+        if left is not None and index >= len(left.rss):
             left = None
-        test = self.test
-        if test is not None:
-            test = replace(test, predicted=predicted(model, test.rows, test.X), interval=None)
-        return _about(self.data, request, model, left, test, quick=True)
+        model = asked_for(self.path, index, left)
+        return About(request=request, data=self.data, model=model, left_out=left)
+
+    @cached_property
+    def average(self) -> Model | None:
+        """What the average of models would give."""
+        if self.left_out is None or self.model.is_average:
+            return None if self.left_out is None else self.model
+        return chosen_from({"": self.path}, [self.left_out], average=True)
 
     @property
     def rmsecv(self) -> Array:
@@ -418,24 +460,9 @@ class Analysis(About):
 
     @property
     def rmsecv_std_error(self) -> Array:
-        """Standard errors of `rmsecv`: of the mean over folds, by the delta method."""
-        left = self.left_out
-        if left is None:
-            return _padded(np.zeros(0), len(self.path))
-        squares = left.fold_sums(left.residuals**2) / left.fold_sums(np.ones_like(left.residuals))
-        spread = squares.std(axis=1, ddof=1) / np.sqrt(squares.shape[1])
-        twice = np.where(left.rmse > 0, 2 * left.rmse, np.nan)
-        return _padded(spread / twice, len(self.path))
-
-    @property
-    def noise_kind(self) -> NoiseKind:
-        """How the noise level is estimated: by rows left out, if there are any."""
-        return noise_kind(self.left_out)
-
-    @property
-    def noise_std(self) -> float:
-        """Noise standard deviation of the chosen model."""
-        return float(np.sqrt(self.model.noise_variance(self.noise_kind)))
+        """Standard errors of `rmsecv`."""
+        known = np.zeros(0) if self.left_out is None else self.left_out.rmse_std_error
+        return _padded(known, len(self.path))
 
     @property
     def sigmas(self) -> Array:
@@ -443,6 +470,23 @@ class Analysis(About):
         if self.left_out is None:
             return np.sqrt(self.path.noise_variance("jacobian"))
         return _padded(np.sqrt(self.left_out.noise_variance), len(self.path))
+
+    # The chosen model
+    # ----------------
+
+    @cached_property
+    def jackknife(self) -> Array | None:
+        """Standard errors of coefficients where rows are a sample, if some are far from others.
+
+        Those of `inference` take X as fixed.
+        """
+        with quietly():
+            return self.inference and jackknife_beside(self.leading, self.inference)
+
+    @property
+    def noise_std(self) -> float:
+        """Noise standard deviation of the chosen model."""
+        return float(np.sqrt(self.model.noise_variance(self.noise_kind)))
 
     @property
     def r_squared(self) -> float:
@@ -454,26 +498,12 @@ class Analysis(About):
     def sigma_limits(self) -> Array | None:
         """Noise standard deviation from residuals, and the ends of its interval. Shape (3,)."""
         one = self.sigma
-        if one is None:
-            return None
-        return np.sqrt([one.center[0], one.lower[0], one.upper[0]])
+        return None if one is None else np.sqrt([one.center[0], one.lower[0], one.upper[0]])
 
     @property
     def scale(self) -> bool:
         """Whether predictors are scaled to unit variance."""
         return scales(self.request, self.data)
-
-    @cached_property
-    def drawn(self) -> Drawn:
-        """The rows that pictures show."""
-        data = self.data
-        if data.places is None:
-            X = np.asarray(data.X, dtype=np.float64)
-            return Drawn(rows=data.rows, X=X, places=None, groups=data.groups)
-        rows, chain = data.rows, data.preprocessing
-        X = np.asarray(rows.X if chain is None else rows.preprocessed(chain, fit=False))
-        groups = None if data.groups is None else data.groups[data.places]
-        return Drawn(rows=rows, X=X, places=data.places, groups=groups)
 
     # What is said
     # ------------
@@ -481,12 +511,28 @@ class Analysis(About):
     @property
     def reason(self) -> str:
         """The choice in words."""
-        return words.reason_in_words(self.model, self.selection)
+        model, chosen = self.model, self.selection
+        if model.is_average:
+            return f"{chosen.summary[0].upper()}{chosen.summary[1:]}"
+        why = rule_in_words(chosen.rule, criterion_label(chosen.criterion))
+        return f"{model.label}, {why}{words.neighbours(self.path, chosen)}."
 
     @property
     def choice(self) -> str:
-        """The choice in words, with what it costs."""
-        return f"{self.reason} {words.cost_in_words(self.model, self.selection)}"
+        """The choice in words, with how many Degrees of Freedom the model uses."""
+        model = self.model
+        if words.is_empty(model):
+            rest = "" if self.selection.rule == "given" else ": no predictor is worth its cost"
+            return f"{self.reason} It is the mean of the response{rest}."
+        text = f"{self.reason} It uses {model.dof:.2f} Degrees of Freedom"
+        if isinstance(model, Mixture):
+            return f"{text}."
+        naive = float(model.exact.filter.naive_dof[model.row])
+        error = float(self.path.dof_std_error[self.index])
+        text += f" (standard error {words.significant(error, 2)})" if error > 0 else ""
+        if abs(model.dof - naive) > 0.01:
+            text += f", not the {naive:.4g} that counting components gives"
+        return f"{text}."
 
     @property
     def tested(self) -> str:
@@ -495,15 +541,25 @@ class Analysis(About):
 
     @property
     def errors(self) -> str:
-        """The errors of rows left out in words; empty if none were."""
-        return "" if self.left_out is None else words.errors_in_words(self.model, self.average)
+        """How well rows left out are predicted by the choice and by the average; empty if none."""
+        if self.average is None:
+            return ""
+        found = f"{words.significant(self.model.rmse)} with {self.model.label}"
+        if self.model.is_average:
+            single, error = words.best_single(self.model, self.selection)
+            return f"{found}; {words.significant(error)} with {single}, the best single."
+        return f"{found}; {words.significant(self.average.rmse)} with the {self.average.label}."
 
     @property
     def noise(self) -> str:
-        """The noise level in words."""
-        level, limits = self.request.level, self.sigma_limits
-        apart = self.left_out is not None
-        return words.noise_in_words(self.noise_std, limits, level, self.r_squared, apart=apart)
+        """The noise level in words: of rows left out, and from residuals of the fit."""
+        apart, limits = self.left_out is not None, self.sigma_limits
+        text = f"sigma = {words.significant(self.noise_std)}" + " by rows left out" * apart
+        if limits is not None:
+            middle, low, high = map(words.significant, limits)
+            first = f"{middle} by residuals, " if apart else ""
+            text += f" ({first}{100 * self.request.level:g}% interval {low} to {high})"
+        return f"{text}; the model explains {100 * self.r_squared:.1f}% of the variance."
 
     @cached_property
     def recipe(self) -> dict[str, str]:
@@ -527,31 +583,38 @@ class Analysis(About):
             "made": f"{self.created} by plsdof {__version__}",
         }
 
+    @cached_property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What is worth knowing, of the data first."""
+        data, request, model, left = self.data, self.request, self.model, self.left_out
+        unchosen = left is None and request.wants(LEFT_OUT)
+        said = [
+            *(Remark(kind="doubt", text=text) for text in data.doubts),
+            *(Remark(kind="data", text=text) for text in data.notes),
+            *words.path_remarks(self.path, data.names, searched=self.search is not None),
+            *([] if self.search is None else [Remark(kind="search", text=self.search.words)]),
+            *self.selection.remarks,
+            *([words.said("too-many-rows")] if unchosen else []),
+            *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
+            *words.preprocessing_remarks(data, left_out=left is not None),
+            *words.group_remarks(data, self.selection),
+            *words.test_remarks(self.merit, self.test, request.level),
+            *words.drift_remarks(model, left),
+            *words.mixture_remarks(model),
+            *([] if self.no_inference is None else [self.no_inference]),
+            *self.added,
+        ]
+        return tuple({one.text: one for one in reversed(said)}.values())[::-1]
+
     def remark(self, kind: str) -> Remark | None:
         """Return the remark of a kind, None if there is none."""
         return next((one for one in self.remarks if one.kind == kind), None)
 
 
-def leading(model: Model) -> Model:
-    """Return the part of an average over recipes that has most weight; otherwise the model."""
-    if not isinstance(model, Mixture):
-        return model
-    return replace(model.members[int(np.argmax(model.shares))], path=model.path)
-
-
-def predicted(model: Model, rows: Rows, X: Array) -> Array:
-    """Predict rows; X are their predictors after the preprocessing of the path.
-
-    An average over recipes takes the rows as they were read.
-    """
-    if isinstance(model, Mixture):
-        return read_only(model.predict(np.asarray(rows.X, dtype=np.float64)))
-    return read_only(model.intercept + X @ model.coef)
-
-
-def noise_kind(left: LeftOut | None) -> NoiseKind:
-    """Return how the noise level is estimated: by rows left out, if there are any."""
-    return "jacobian" if left is None else LEFT_OUT
+def has_scores(path: Path) -> bool:
+    """Whether a path is one of plain PLS with components and rows enough for T^2 and Q."""
+    # Of two rows each is judged by the other, which has no spread.
+    return type(path) is PLSPath and len(path) > 1 and path.exact.spectrum.n >= 3
 
 
 def _padded(values: Array, size: int) -> Array:
@@ -572,7 +635,7 @@ def _given(path: Path, index: int, left: LeftOut | None) -> Selection:
         index=index,
         parameter=float(path.parameters[index]),
         parameter_name=path.parameter_name,
-        scores=read_only(_padded(np.zeros(0) if left is None else left.press, len(path))),
+        scores=_padded(np.zeros(0) if left is None else left.press, len(path)),
         criterion=LEFT_OUT,
         rule="given",
         summary=f"{path.label(index)} ({path.dof[index]:.2f} Degrees of Freedom): as asked for.",
@@ -625,26 +688,51 @@ def analyse(
 def analysed(data: TableProblem, request: Request) -> Analysis:
     """Return the analysis of what was read and preprocessed already."""
     with quietly():  # what there is to say becomes a remark
-        search = None
+        search, added = None, list[Remark]()
+        left: LeftOut | None
         if request.select is not None:
             most = request.max_components or _SEARCHED_COMPONENTS
             request = replace(request, max_components=most)
             search = _searched(data, request)
-            data = data.only(search.found.support)
+            # Columns of zeros have no coefficient.
+            data = replace(data, X=data.X * search.found.support)
         pool = _pool(data, request)
         if request.preprocess == AUTO:
+            # The path is that of the recipe chosen, or with most weight.
             assert pool is not None
-            return _followed(data, request, pool)
-        path = fitted(data, request)
-        left = left_out(data, request, path)
-        selection, model = chosen(path, left, request)
-        found = _described(data, request, model, selection, left, search)
-        better = None if pool is None else better_recipe(model, pool)
-        return found if better is None else replace(found, remarks=(*found.remarks, better))
+            assert pool.selection is not None
+            selection, left, recipe = pool.selection, pool.left_out, pool.selection.recipe_name
+            steps, scale = words.steps_of(recipe), "scale" in recipe.split(",")
+            request = replace(request, preprocess=steps, scale=scale)
+            data = replace(data.after(steps), recipe=recipe)
+            model = replace(pool, path=fitted(data, request))
+        else:
+            path = fitted(data, request)
+            left = left_out(data, request, path)
+            selection, model = chosen(path, left, request)
+            added = [] if pool is None else _better_recipe(model, pool)
+        permutation = None
+        if request.permutations is not None:
+            permutation = permutation_test(model.path, n_permutations=request.permutations)
+        found = Analysis(
+            data=data,
+            request=request,
+            model=model,
+            selection=selection,
+            left_out=left,
+            search=search,
+            permutation=permutation,
+            added=tuple(added),
+        )
+        _ = found.remarks  # with what they rest on
+        return found
 
 
 def _pool(data: TableProblem, request: Request) -> Model | None:
-    """Return the best model, or average, of all recipes: as asked for, or if spectra have none."""
+    """Return the best model, or average, of all recipes of spectra or tables, by rows left out.
+
+    If that is asked for, or if nobody says how to prepare spectra; otherwise None.
+    """
     usual = request.preprocess == "none" and request.scale is None and request.select is None
     usual &= data.wavelengths is not None and request.method == "pls"
     usual &= request.wants(LEFT_OUT) and request.components is None
@@ -654,20 +742,32 @@ def _pool(data: TableProblem, request: Request) -> Model | None:
         )
     if data.is_streamed or not (request.preprocess == AUTO or usual):
         return None
-    folds, average = _folds(data, request), request.wants(AVERAGE)
-    return pool_of_recipes(data, folds, request.max_components, average=average)
+    # They need scikit-learn, which takes a second to import.
+    from plsdof.chemometrics.preprocessing import UndefinedRowsError
+    from plsdof.estimators.recipes import as_recipe, recipe_texts
+
+    kind = "table" if data.wavelengths is None else "spectra"
+    rows, options = np.asarray(data.rows.X, dtype=float), {"max_components": request.max_components}
+    paths = {}
+    for text in recipe_texts(kind, rows.shape[1]):
+        # A row without a signal has no snv: that recipe takes no part.
+        with contextlib.suppress(UndefinedRowsError):
+            paths[text] = as_recipe(text, options).fit(rows, data.y, data.rows.weights)
+    how = {"cv": _folds(data, request), "groups": data.groups}
+    return pooled(paths, average=request.wants(AVERAGE), **how)
 
 
-def _followed(data: TableProblem, request: Request, pool: Model) -> Analysis:
-    """Describe the choice of a pool with the path of its recipe, that with most weight."""
-    selection = pool.selection
-    assert selection is not None
-    recipe = selection.recipe_name
-    steps = steps_of(recipe)
-    request = replace(request, preprocess=steps, scale=is_scaled(recipe))
-    data = replace(data.after(steps), recipe=recipe)
-    model = replace(pool, path=fitted(data, request))
-    return _described(data, request, model, selection, pool.left_out, None)
+def _better_recipe(own: Model, best: Model) -> list[Remark]:
+    """Say that another recipe predicts rows left out clearly better, if one does."""
+    assert best.selection is not None
+    gain = own.left_out_residuals**2 - best.left_out_residuals**2
+    if own.left_out.groups is not None:
+        gain = own.left_out.fold_sums(gain[None])[0]
+    if not gain.sum() > _CLEARLY * np.std(gain) * np.sqrt(len(gain)):
+        return []
+    steps = words.steps_of(best.selection.recipe_name).replace("none", "scaling")
+    errors = {"best": words.significant(best.rmse), "own": words.significant(own.rmse)}
+    return [words.said("better-recipe", steps=steps, **errors)]
 
 
 def _folds(data: TableProblem, request: Request) -> Any:
@@ -735,10 +835,11 @@ def analysis_of(
         elif chosen.left_out is None:
             found = replace(asked_for(path, found.index, left), prepare=found.prepare)
         assert chosen is not None
-        return _described(data, request, found, chosen, left, None)
+        about: Any = {"data": data, "request": request, "left_out": left}
+        return Analysis(model=found, selection=chosen, **about)
 
 
-def scales(request: Request, data: Problem) -> bool:
+def scales(request: Request, data: TableProblem) -> bool:
     """Whether predictors are scaled: as asked for, else unless they are wavelengths."""
     return data.wavelengths is None if request.scale is None else request.scale
 
@@ -801,54 +902,6 @@ def _simplest_within(path: Path, left: LeftOut) -> tuple[Selection, Model]:
     return selection, Model(path=path, index=index, selection=selection)
 
 
-def _described(
-    data: TableProblem,
-    request: Request,
-    model: Model,
-    selection: Selection,
-    left: LeftOut | None,
-    search: SearchCost | None,
-) -> Analysis:
-    path = model.path
-    average = None
-    if left is not None:
-        average = model if model.is_average else chosen_from({"": path}, [left], average=True)
-    about = _about(data, request, model, left, _tested(data, model, request), search)
-    if about.inference is not None:
-        about = replace(about, jackknife=jackknife_beside(leading(model), about.inference))
-    permutation = None
-    if request.permutations is not None:
-        permutation = permutation_test(path, n_permutations=request.permutations)
-    said = [
-        *(Remark(kind="doubt", text=text) for text in data.doubts),
-        *(Remark(kind="data", text=text) for text in data.notes),
-        *words.path_remarks(path, data.names, searched=search is not None),
-        *([] if search is None else [Remark(kind="search", text=search.words)]),
-        *selection.remarks,
-        *([words.said("too-many-rows")] if left is None and request.wants(LEFT_OUT) else []),
-        *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
-        *words.preprocessing_remarks(data, left_out=left is not None),
-        *words.group_remarks(data, selection),
-        *words.test_remarks(about.merit, about.test, request.level),
-        *words.drift_remarks(model, left),
-        *words.mixture_remarks(model),
-        *([] if about.no_inference is None else [about.no_inference]),
-    ]
-    return Analysis(
-        **vars(about),
-        request=request,
-        data=data,
-        model=model,
-        selection=selection,
-        left_out=left,
-        average=average,
-        search=search,
-        permutation=permutation,
-        remarks=tuple({one.text: one for one in reversed(said)}.values())[::-1],
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-
-
 # Rows left out
 # -------------
 
@@ -868,118 +921,6 @@ def left_out(data: TableProblem, request: Request, path: Path) -> LeftOut | None
         if cv is not None or data.groups is not None or request.wants(AVERAGE):
             raise InvalidInputError(str(error)) from error
         return None
-
-
-# What is added to the choice
-# ---------------------------
-
-
-def _about(
-    data: TableProblem,
-    request: Request,
-    model: Model,
-    left: LeftOut | None,
-    test: TestSet | None,
-    search: SearchCost | None = None,
-    *,
-    quick: bool = False,
-) -> About:
-    """Return what there is to say about a model; no rows unless that is ``quick``, or asked for."""
-    inference, reason = _inference(data, request, model, left)
-    quick = quick or reason is None or reason.kind != "no-std-errors"
-    return About(
-        merit=_merit(data, model, left, test, search),
-        inference=inference,
-        no_inference=reason,
-        sigma=_sigma(model, request) if quick else None,
-        unusual=_unusual(data, model, request) if quick else None,
-        test=test,
-    )
-
-
-def _inference(
-    data: TableProblem, request: Request, model: Model, left: LeftOut | None
-) -> tuple[CoefficientInference | None, Remark | None]:
-    """Return intervals of the coefficients, or why there are none."""
-    if data.is_streamed:
-        if not data.has_intervals:
-            return None, words.said("intervals-memory", p=data.shape[1])
-        wanted = request.std_errors is not False
-    else:
-        wanted = min(data.shape) <= _LARGE if request.std_errors is None else request.std_errors
-    if not wanted:
-        return None, words.said("no-std-errors")
-    try:
-        found = coefficient_inference(
-            leading(model),
-            level=request.level,
-            covariance=request.covariance,
-            noise=noise_kind(left),
-        )
-    except NotAvailableError:
-        n = float(model.path.exact.spectrum.n)
-        return None, words.said("no-intervals", dof=model.dof, n=n)
-    return found, None
-
-
-def _sigma(model: Model, request: Request) -> Interval | None:
-    with contextlib.suppress(NotAvailableError):
-        return noise_interval(model, level=request.level)
-    return None
-
-
-def has_scores(path: Path) -> bool:
-    """Whether a path is one of plain PLS with components and rows enough for T^2 and Q."""
-    # Of two rows each is judged by the other, which has no spread.
-    return type(path) is PLSPath and len(path) > 1 and path.exact.spectrum.n >= 3
-
-
-def _unusual(data: TableProblem, model: Model, request: Request) -> OutlierTable | None:
-    if not has_scores(model.path) or data.is_streamed:
-        return None
-    with contextlib.suppress(NotAvailableError):
-        # The limits are those that new rows are judged by.
-        return outliers(leading(model), level=request.level, limit="cross-validated")
-    return None
-
-
-def _tested(data: TableProblem, model: Model, request: Request) -> TestSet | None:
-    """Predict the rows of a test, with intervals where there are any."""
-    if data.test is None:
-        return None
-    rows, chain = data.test, data.preprocessing
-    X = rows.X if chain is None else rows.preprocessed(chain, fit=False)
-    values = np.ascontiguousarray(np.asarray(X, dtype=np.float64))
-    interval = None
-    with contextlib.suppress(NotAvailableError, InvalidInputError):
-        seen = np.asarray(rows.X, dtype=np.float64) if isinstance(model, Mixture) else values
-        interval = prediction_interval(model, seen, level=request.level, method=request.intervals)
-    return TestSet(
-        rows=rows,
-        X=read_only(values),
-        predicted=predicted(model, rows, values),
-        interval=interval,
-    )
-
-
-def _merit(
-    data: TableProblem,
-    model: Model,
-    left: LeftOut | None,
-    test: TestSet | None,
-    search: SearchCost | None,
-) -> dict[str, FiguresOfMerit]:
-    if data.is_streamed:
-        found = {"calibration": figures_of_fit(model, data.y)}
-    else:
-        found = {"calibration": figures_of_merit(data.y, model.fitted)}
-    if search is not None:
-        found["cross-validation"] = figures_of_merit(data.y, data.y - search.residuals)
-    elif left is not None:
-        found["cross-validation"] = figures_of_merit(data.y, data.y - model.left_out_residuals)
-    if test is not None:
-        found["test"] = test.merit
-    return found
 
 
 # A search of columns
@@ -1016,19 +957,24 @@ def _searched(data: TableProblem, request: Request) -> SearchCost:
     # What noise level and GCV are if the search is paid for.
     n, rss = len(y), float(found.path.rss[found.index])
     left = n - whole.value
-    sigma, gcv = (np.sqrt(rss / left), n * rss / left**2) if left > 0 else (np.nan, np.nan)
-    without = n * float(np.sum((y - y.mean()) ** 2)) / (n - 1) ** 2
-    said = words.search_in_words(
-        request.select,
-        found.labels[found.chosen],
+    cost = "That leaves nothing to tell the noise level by."
+    if left > 0:
+        gcv, without = n * rss / left**2, n * float(np.sum((y - y.mean()) ** 2)) / (n - 1) ** 2
+        sigma, *two = map(words.significant, (np.sqrt(rss / left), gcv, without))
+        cost = f"With these, sigma is {sigma} and GCV {two[0]}; without predictors GCV is {two[1]}."
+        cost += " Nothing was found that predicts." if gcv >= without else ""
+    merit = figures_of_merit(y, y - residuals)
+    said = words.said(
+        "search",
+        search=request.select,
+        label=found.labels[found.chosen],
         kept=int(found.support.sum()),
-        total=len(found.support),
+        total=plural(len(found.support), "column"),
         fixed=float(found.path.dof[found.index]),
         whole=whole.value,
         error=whole.std_error,
+        cost=cost,
+        rmsecv=words.significant(merit.rmse),
+        q2=words.significant(merit.r2),
     )
-    merit = figures_of_merit(y, y - residuals)
-    said += f" {words.search_cost_in_words(sigma, gcv, without)} Rows left out, the search made "
-    said += f"again without them: RMSECV {words.significant(merit.rmse)}, "
-    said += f"Q2 {words.significant(merit.r2)}."
-    return SearchCost(found=found, dof=whole, residuals=read_only(residuals), words=said)
+    return SearchCost(found=found, dof=whole, residuals=read_only(residuals), words=said.text)

@@ -1,5 +1,6 @@
 """What is analysed: rows with predictors and a response, in memory or read piece by piece."""
 
+import contextlib
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,15 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.folds import Fold, make_folds
-from plsdof._core.inputs import Array, as_matrix, as_response, feature_names
+from plsdof._core.inputs import Array, as_matrix, as_response, feature_names, read_only
+from plsdof._core.model import Mixture, Model
 from plsdof._core.path import Path
 from plsdof._core.recipe import Recipe
 from plsdof._core.spectrum import FORMED
+from plsdof._core.threads import cached_property
+from plsdof._core.warnings import quietly
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
-from plsdof.errors import InvalidInputError
+from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.files.columns import shortened, shortened_path, wavelengths
 from plsdof.files.tables import files_in
-from plsdof.inference.intervals import Interval
+from plsdof.inference.intervals import Interval, prediction_interval
 from plsdof.large.blocks import RowBlocks
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
@@ -107,20 +111,34 @@ class TestSet:
         As they were read.
     X : (n, p) array
         Predictors as the model sees them, after preprocessing.
-    predicted : (n,) array
-    interval : Interval or None
-        Of one observation each, where the model has any.
+    model : Model
+    level : float
+    method : str or None
+        Of the intervals.
     """
 
     __test__ = False  # not a test, whatever pytest thinks of its name
 
     rows: Rows
     X: Array
-    predicted: Array
-    interval: Interval | None = None
+    model: Model
+    level: float
+    method: str | None
 
-    def __repr__(self) -> str:
-        return f"TestSet({len(self.predicted)} rows of {self.rows.source[:60]!r})"
+    @cached_property
+    def predicted(self) -> Array:
+        """Predictions. Shape (n,)."""
+        return predicted(self.model, self.rows, self.X)
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """Intervals of one observation each, where the model has any."""
+        mixed = isinstance(self.model, Mixture)
+        seen = np.asarray(self.rows.X, dtype=np.float64) if mixed else self.X
+        with quietly(), contextlib.suppress(NotAvailableError, InvalidInputError):
+            how: Any = {"level": self.level, "method": self.method}
+            return prediction_interval(self.model, seen, **how)
+        return None
 
     @property
     def merit(self) -> FiguresOfMerit:
@@ -136,97 +154,14 @@ class TestSet:
         return int(np.count_nonzero((self.interval.lower <= y) & (y <= self.interval.upper)))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Problem:
-    """What is known of a regression problem, however its table is read.
+def predicted(model: Model, rows: Rows, X: Array) -> Array:
+    """Predict rows; X are their predictors after the preprocessing of the path.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Numbers of rows and of predictors.
-    names : tuple of str
-    response, source, described : str
-        Name of the response, the file, and how it was read.
-    dropped : int
-        Number of rows left out because of missing values.
-    excluded : tuple of str
-        Rows left out as asked for, by number and name.
-    notes : tuple of str
-        What the user should know about the choice of columns and rows.
-    doubts : tuple of str
-        What looks like a mistake in the table.
-    test : Rows or None
-        Rows that are kept apart to test the model on, as they were read.
-    groups : (n,) array of str or None
-        Rows with the same label are left out together.
-    grouped_by : str
-        What the groups are called.
-    tested_by : str
-        How rows of the same table were chosen for the test.
-    replicates : str or None
-        A column that is not a predictor and has repeated values, if there is one.
-    preprocessing : Preprocessor or None
-        Fitted to the rows.
-    recipe : str
-        What "auto" has chosen: preprocessing and scaling; empty if nothing was to be chosen.
+    An average over recipes takes the rows as they were read.
     """
-
-    shape: tuple[int, int]
-    names: tuple[str, ...]
-    response: str
-    source: str
-    described: str
-    notes: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
-    dropped: int = 0
-    excluded: tuple[str, ...] = ()
-    test: Rows | None = None
-    groups: Labels | None = None
-    grouped_by: str = ""
-    tested_by: str = ""
-    replicates: str | None = None
-    preprocessing: "Preprocessor | None" = None
-    recipe: str = ""
-
-    @property
-    def wavelengths(self) -> Array | None:
-        """The column names as numbers, if they are numbers."""
-        return wavelengths(self.names)
-
-    def n_folds(self, folds: Folds) -> Folds:
-        """Return folds; "loo" as their number: one row, or one group, is left out at a time."""
-        if folds != "loo":
-            return folds
-        return self.shape[0] if self.groups is None else len(set(self.groups.tolist()))
-
-    def split(self, folds: Folds, seed: int | None = None) -> tuple[Fold, ...]:
-        """Return folds: row i in fold i modulo their number, or at random by a seed."""
-        rows = np.empty(self.shape[0])
-        return make_folds(rows, rows, self.n_folds(folds), self.groups, rng=seed)
-
-    def sha256(self) -> str:
-        """Return the SHA-256 of the file, or of the files of the folder one after the other.
-
-        Without a file: of the fitted numbers.
-        """
-        digest, parts = hashlib.sha256(), self._files()
-        for part in parts:
-            with part.open("rb") as stream:
-                while block := stream.read(1 << 20):
-                    digest.update(block)
-        if not parts:
-            digest.update(self._numbers())
-        return digest.hexdigest()
-
-    def _files(self) -> Sequence[File]:
-        try:
-            file = File(self.source)
-            return [file] if file.is_file() else files_in(file) if file.is_dir() else []
-        except (OSError, ValueError):  # not the name of a file
-            return []
-
-    def _numbers(self) -> bytes:
-        return b""
+    if isinstance(model, Mixture):
+        return read_only(model.predict(np.asarray(rows.X, dtype=np.float64)))
+    return read_only(model.intercept + X @ model.coef)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -247,7 +182,7 @@ class Measured:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TableProblem(Problem):
+class TableProblem:
     """A regression problem: rows in memory, or read piece by piece.
 
     Attributes
@@ -259,6 +194,33 @@ class TableProblem(Problem):
         Predictors as the model sees them: of all rows, after preprocessing.
     y : (n,) array
         Response of all rows.
+    shape : tuple of int
+        Numbers of rows and of predictors.
+    names : tuple of str
+    response, source, described : str
+        Name of the response, the file, and how it was read.
+    notes : tuple of str
+        What the user should know about the choice of columns and rows.
+    doubts : tuple of str
+        What looks like a mistake in the table.
+    dropped : int
+        Number of rows left out because of missing values.
+    excluded : tuple of str
+        Rows left out as asked for, by number and name.
+    test : Rows or None
+        Rows that are kept apart to test the model on, as they were read.
+    groups : (n,) array of str or None
+        Rows with the same label are left out together.
+    grouped_by : str
+        What the groups are called.
+    tested_by : str
+        How rows of the same table were chosen for the test.
+    replicates : str or None
+        A column that is not a predictor and has repeated values, if there is one.
+    preprocessing : Preprocessor or None
+        Fitted to the rows.
+    recipe : str
+        What "auto" has chosen: preprocessing and scaling; empty if nothing was to be chosen.
     places : (m,) array of int or None
         Which rows the sample has; None if ``rows`` are all of them.
     measured : Measured or None
@@ -276,6 +238,22 @@ class TableProblem(Problem):
     rows: Rows
     X: Any
     y: Array
+    shape: tuple[int, int]
+    names: tuple[str, ...]
+    response: str
+    source: str
+    described: str
+    notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    dropped: int = 0
+    excluded: tuple[str, ...] = ()
+    test: Rows | None = None
+    groups: Labels | None = None
+    grouped_by: str = ""
+    tested_by: str = ""
+    replicates: str | None = None
+    preprocessing: "Preprocessor | None" = None
+    recipe: str = ""
     places: Numbers | None = None
     measured: Measured | None = None
 
@@ -320,11 +298,9 @@ class TableProblem(Problem):
         return isinstance(self.X, RowBlocks)
 
     @property
-    def unprepared(self) -> Any:
-        """All rows before preprocessing."""
-        if isinstance(self.X, RowBlocks):
-            return RowBlocks(self.X.blocks, self.X.keep)
-        return np.asarray(self.rows.X)
+    def wavelengths(self) -> Array | None:
+        """The column names as numbers, if they are numbers."""
+        return wavelengths(self.names)
 
     @property
     def has_intervals(self) -> bool:
@@ -332,15 +308,27 @@ class TableProblem(Problem):
         n, p = self.shape
         return not self.is_streamed or (min(n, p) <= FORMED and p * min(n - 1, p) <= FORMED**2)
 
+    @cached_property
+    def drawn(self) -> Array:
+        """Predictors of `rows` as the model sees them, for pictures."""
+        if self.places is None:
+            return np.asarray(self.X, dtype=np.float64)
+        chain, X = self.preprocessing, self.rows.X
+        return np.asarray(X if chain is None else self.rows.preprocessed(chain, fit=False))
+
+    def split(self, folds: Folds, seed: int | None = None) -> tuple[Fold, ...]:
+        """Return folds: row i in fold i modulo their number, or at random by a seed."""
+        rows = np.empty(self.shape[0])
+        if folds == "loo":  # one row, or one group, at a time
+            folds = len(rows) if self.groups is None else len(set(self.groups.tolist()))
+        return make_folds(rows, rows, folds, self.groups, rng=seed)
+
     def fit(self, recipe: Recipe, *, prepared: bool = True) -> Path:
         """Fit a recipe to all rows, after preprocessing or before."""
-        if self.is_streamed:
-            return recipe.fit(self.X if prepared else self.unprepared, None)
-        return recipe.fit(self.X if prepared else self.unprepared, self.y, self.rows.weights)
-
-    def only(self, columns: Mask) -> "TableProblem":
-        """Return the same problem with 0 in all other columns, which then have no coefficient."""
-        return replace(self, X=self.X * columns)
+        if isinstance(self.X, RowBlocks):
+            return recipe.fit(self.X if prepared else RowBlocks(self.X.blocks, self.X.keep), None)
+        X = self.X if prepared else np.asarray(self.rows.X)
+        return recipe.fit(X, self.y, self.rows.weights)
 
     def after(self, steps: str) -> "TableProblem":
         """Return the same problem after a chain of preprocessing steps."""
@@ -352,9 +340,23 @@ class TableProblem(Problem):
         chain = Preprocessor(steps)
         return replace(self, X=self.rows.preprocessed(chain, fit=True), preprocessing=chain)
 
-    def _numbers(self) -> bytes:
-        parts = np.column_stack([np.asarray(self.rows.X, dtype="<f8"), self.y])
-        return np.ascontiguousarray(parts, dtype="<f8").tobytes()
+    def sha256(self) -> str:
+        """Return the SHA-256 of the file, or of the files of the folder one after the other.
+
+        Without a file: of the fitted numbers.
+        """
+        digest, files = hashlib.sha256(), []
+        with contextlib.suppress(OSError, ValueError):  # not the name of a file
+            file = File(self.source)
+            files = [file] if file.is_file() else files_in(file) if file.is_dir() else []
+        for part in files:
+            with part.open("rb") as stream:
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+        if not files:
+            parts = np.column_stack([np.asarray(self.rows.X, dtype="<f8"), self.y])
+            digest.update(np.ascontiguousarray(parts, dtype="<f8").tobytes())
+        return digest.hexdigest()
 
 
 def _as_labels(labels: Sequence[Any] | None, n: int, what: str) -> Labels | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, fdtrc, stdtr
 
-from plsdof._core.choice import LEFT_OUT, Remark, Selection, rule_in_words
+from plsdof._core.choice import LEFT_OUT, Remark, Selection
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import model_in_words, plural
 from plsdof._core.inputs import Array
@@ -18,7 +18,7 @@ from plsdof._core.left_out import FOLDS, SINGLE, LeftOut
 from plsdof._core.model import Mixture, Model
 from plsdof._core.path import Path
 from plsdof._core.standardize import constant_columns_text
-from plsdof.analysis.data import Problem, Rows, TestSet
+from plsdof.analysis.data import Rows, TableProblem, TestSet
 from plsdof.chemometrics.merit import FiguresOfMerit
 from plsdof.files.columns import shortened
 from plsdof.inference.summary import p_value
@@ -46,61 +46,36 @@ def significant(value: float | None, digits: int = 4) -> str:
 # ---------
 
 
-def reason_in_words(model: Model, selection: Selection) -> str:
-    """Say which model was chosen, and why."""
-    if model.is_average:
-        return f"{selection.summary[0].upper()}{selection.summary[1:]}"
-    why = rule_in_words(selection.rule, criterion_label(selection.criterion))
-    return f"{model.label}, {why}{_neighbours(model.path, selection, model.index)}."
-
-
-def cost_in_words(model: Model, selection: Selection) -> str:
-    """Say how many Degrees of Freedom a model uses."""
-    if is_empty(model):
-        rest = "" if selection.rule == "given" else ": no predictor is worth its cost"
-        return f"It is the mean of the response{rest}."
-    text = f"It uses {model.dof:.2f} Degrees of Freedom"
-    if isinstance(model, Mixture):
-        return f"{text}."
-    naive = float(model.exact.filter.naive_dof[model.row])
-    std_error = float(model.path.dof_std_error[model.index])
-    text += f" (standard error {significant(std_error, 2)})" if std_error > 0 else ""
-    if abs(model.dof - naive) > 0.01:
-        text += f", not the {naive:.4g} that counting components gives"
-    return f"{text}."
-
-
-def _neighbours(path: Path, selection: Selection, index: int) -> str:
+def neighbours(path: Path, selection: Selection) -> str:
     """Return the score of the choice and of its neighbours, where a criterion chose."""
     if selection.rule == "given" or selection.criterion == LEFT_OUT:
         return ""
     order = path.simplest_first().tolist()
-    place = order.index(index)
+    place = order.index(selection.index)
     scores = selection.scores[order]
     around = [f"{significant(scores[place - 1])} before"] if place > 0 else []
     around += [f"{significant(scores[place + 1])} after"] if place + 1 < len(order) else []
     return f" ({significant(scores[place])}; {', '.join(around)})" if around else ""
 
 
-def errors_in_words(model: Model, average: Model | None) -> str:
-    """Say how well rows left out are predicted, by the choice and by the average of models."""
-    found = f"{significant(model.rmse)} with {model.label}"
-    if average is None:
-        return f"{found}."
-    if model.is_average:
-        single, error = _best_single(model)
-        return f"{found}; {significant(error)} with {single}, the best single."
-    return f"{found}; {significant(average.rmse)} with the {average.label}."
-
-
-def _best_single(model: Model) -> tuple[str, float]:
+def best_single(model: Model, selection: Selection) -> tuple[str, float]:
     """Return the model with the smallest error of rows left out, of any recipe, and its error."""
-    assert model.selection is not None
-    pool = recipe_errors(model.selection) or {"": model.left_out}
+    pool = recipe_errors(selection) or {"": model.left_out}
     name, left = min(pool.items(), key=lambda one: float(one[1].rmse.min()))
     best = int(np.argmin(left.press))
     single = model_in_words(float(left.parameters[best]), left.parameter_name)
     return ", ".join(filter(None, [name, single])), float(left.rmse[best])
+
+
+def steps_of(recipe: str) -> str:
+    """Return the preprocessing steps of a recipe, without its scaling.
+
+    Examples
+    --------
+    >>> steps_of("scale"), steps_of("savgol:11:2:1,scale")
+    ('none', 'savgol:11:2:1')
+    """
+    return ",".join(word for word in recipe.split(",") if word != "scale") or "none"
 
 
 def recipe_errors(selection: Selection) -> dict[str, LeftOut]:
@@ -128,23 +103,6 @@ def test_in_words(test: TestSet) -> str:
         return f"{text}."
     level = f"{100 * test.interval.level:g}%"
     return f"{text}; {inside} of {merit.n} values lie in their {level} prediction intervals."
-
-
-def noise_in_words(
-    sigma: float, limits: Array | None, level: float, r_squared: float, *, apart: bool
-) -> str:
-    """Say how large the noise is, and how well the model fits.
-
-    ``limits`` are the estimate from the residuals of the fit, and the ends of its interval; sigma
-    is another estimate, of rows left out, if they are ``apart``.
-    """
-    text = f"sigma = {significant(sigma)}" + " by rows left out" * apart
-    if limits is not None:
-        middle, low, high = limits
-        interval = f"{100 * level:g}% interval {significant(low)} to {significant(high)}"
-        first = f"{significant(middle)} by residuals, " if apart else ""
-        text += f" ({first}{interval})"
-    return f"{text}; the model explains {100 * r_squared:.1f}% of the variance."
 
 
 def scaling_in_words(scale: bool) -> str:
@@ -193,10 +151,20 @@ def rows_tested_in_words(test: Rows | None, how: str) -> str:
         return "none"
     if not how:
         return test.source
-    starts = np.flatnonzero(np.append(True, np.diff(test.numbers) > 1))
-    runs = np.split(test.numbers, starts[1:])
-    shown = [f"{run[0]}:{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
-    return f"{','.join(shown)} ({how})"
+    return f"{in_ranges(test.numbers.tolist())} ({how})"
+
+
+def in_ranges(rows: Sequence[int]) -> str:
+    """Return increasing row numbers as an option takes them.
+
+    Examples
+    --------
+    >>> in_ranges([1, 2, 3, 7, 9])
+    '1:3,7,9'
+    """
+    starts = np.flatnonzero(np.diff(rows, prepend=-1) > 1)
+    runs = np.split(np.asarray(rows), starts[1:])
+    return ",".join(f"{run[0]}:{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def usual_scheme() -> str:
@@ -236,6 +204,12 @@ _TEXTS = {
     "recipes": "Coefficients, their intervals, T\N{SUPERSCRIPT TWO}, Q and what depends on "
     "components belong to the recipe with most weight ({name}, {share:.0%}); predictions, errors "
     "and Degrees of Freedom are those of the average.",
+    "better-recipe": "Rows left out are predicted clearly better after {steps}: RMSECV {best} "
+    "instead of {own}.",
+    "search": "Selected by {search}: {label}, {kept} of {total}. All numbers but those of rows "
+    "left out and of a test take these columns as given. So do the Degrees of Freedom "
+    "({fixed:.1f}); with the search they are {whole:.1f} (standard error {error:.1f}, by Monte "
+    "Carlo). {cost} Rows left out, the search made again without them: RMSECV {rmsecv}, Q2 {q2}.",
     "sample": "The table was read piece by piece: rows in pictures and tables of rows are those of "
     "{shown:,} of {total:,} rows, drawn at random.",
 }
@@ -273,7 +247,7 @@ def path_remarks(path: Path, names: Sequence[str], *, searched: bool) -> list[Re
     return found
 
 
-def preprocessing_remarks(data: Problem, *, left_out: bool) -> list[Remark]:
+def preprocessing_remarks(data: TableProblem, *, left_out: bool) -> list[Remark]:
     """Say what preprocessing means for Degrees of Freedom and for rows left out."""
     chain = data.preprocessing
     if chain is None:
@@ -306,7 +280,7 @@ def _gap(wavelengths: Array | None) -> int | None:
     return widest if steps[widest] > _GAP * beside.max() else None
 
 
-def group_remarks(data: Problem, selection: Selection | None = None) -> list[Remark]:
+def group_remarks(data: TableProblem, selection: Selection | None = None) -> list[Remark]:
     """Say how to keep rows together that may be replicates, and who does not know of groups."""
     if data.groups is None:
         name = data.replicates
@@ -316,7 +290,6 @@ def group_remarks(data: Problem, selection: Selection | None = None) -> list[Rem
     return [said("groups-ignored", criterion=criterion_label(selection.criterion))]
 
 
-# What stands below a table of coefficients with two kinds of standard errors.
 # Remarks that say: do not use this model as it is.
 SEVERE = ("test-error", "test-coverage")
 # A drift is looked for in every fit, so that it has to be clearer than other tests; and in so many
@@ -392,26 +365,3 @@ def mixture_remarks(model: Model) -> list[Remark]:
     assert model.selection is not None
     share = float(model.shares.max())
     return [said("recipes", name=model.selection.recipe_name, share=share)]
-
-
-def search_in_words(
-    search: str, label: str, *, kept: int, total: int, fixed: float, whole: float, error: float
-) -> str:
-    """Say what a search of columns found, and what it costs."""
-    return (
-        f"Selected by {search}: {label}, {kept} of {plural(total, 'column')}. All numbers but "
-        "those of rows left out and of a test take these columns as given. So do the Degrees of "
-        f"Freedom ({fixed:.1f}); with the search they are {whole:.1f} (standard error {error:.1f}, "
-        "by Monte Carlo)."
-    )
-
-
-def search_cost_in_words(sigma: float, gcv: float, without: float) -> str:
-    """Say what noise level and GCV are with the cost of a search; nan if nothing is left."""
-    if not np.isfinite(sigma):
-        return "That leaves nothing to tell the noise level by."
-    words = (
-        f"With these, sigma is {significant(sigma)} and GCV {significant(gcv)}; without predictors "
-        f"GCV is {significant(without)}."
-    )
-    return f"{words} Nothing was found that predicts." if gcv >= without else words

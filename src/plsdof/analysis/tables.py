@@ -7,19 +7,24 @@ import numpy as np
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.display import parameter_column
-from plsdof.analysis.analysis import Analysis
-from plsdof.analysis.data import Rows, TestSet
+from plsdof._core.inputs import Array
+from plsdof._core.path import PLSPath
+from plsdof.analysis.analysis import Analysis, has_scores
+from plsdof.analysis.data import Rows
 from plsdof.analysis.remarks import SEVERE, recipe_errors
-from plsdof.chemometrics.rows import OutlierTable
+from plsdof.chemometrics.diagnostics import selectivity_ratio, vip
+from plsdof.chemometrics.rows import OutlierTable, standardized_rows
+from plsdof.inference.resampling import PermutationTest
 
 Columns = dict[str, Any]
-# What flags are called.
-FLAGS = {"studentized": "residual", "q": "Q", "t2": "T²", "leverage": "leverage"}
+# What flags are called, in the order of their bits where rows are drawn.
+FLAGS = {"t2": "T²", "q": "Q", "leverage": "leverage", "studentized": "residual"}
 
 
 def model_columns(analysis: Analysis) -> Columns:
     """Return one row per model, simplest first."""
-    path, chosen, order = analysis.path, analysis.selection, analysis.order
+    path, chosen, exact = analysis.path, analysis.selection, analysis.path.exact
+    explained = 100 * (1 - path.rss / (exact.spectrum.total or np.nan))
     columns: Columns = {
         path.parameter_name: parameter_column(path.parameters, path.parameter_name),
         "dof": path.dof,
@@ -27,18 +32,25 @@ def model_columns(analysis: Analysis) -> Columns:
         **({"dof_std_error": path.dof_std_error} if path.dof_std_error.any() else {}),
         "naive_dof": path.naive_dof,
         "rss": path.rss,
+        # The empty model explains nothing, up to rounding.
+        "explained": np.where(np.abs(explained) < 1e-10, 0.0, explained),
         "sigma": analysis.sigmas,
+        "rmsec": np.sqrt(path.rss / exact.spectrum.n),
     }
     if chosen.criterion != LEFT_OUT:
         columns[chosen.criterion] = chosen.scores
     if analysis.left_out is not None:
         columns |= {"rmsecv": analysis.rmsecv, "rmsecv_std_error": analysis.rmsecv_std_error}
+        columns["q2"] = 100 * (1 - analysis.rmsecv**2 / (np.var(analysis.data.y) or np.nan))
         weights = np.zeros(len(path))
         if analysis.average is not None and analysis.average.weights is not None:
             found = analysis.average.weights[: len(path)]
             weights[: len(found)] = found
         columns["weight_in_average"] = weights
-    return {name: np.asarray(values)[order] for name, values in columns.items()}
+    if analysis.test is not None:
+        errors = path.intercept[:, None] + path.coef @ analysis.test.X.T - analysis.test.rows.y
+        columns["rmsep"] = np.sqrt(np.mean(errors**2, axis=1))
+    return {name: np.asarray(values)[analysis.order] for name, values in columns.items()}
 
 
 def coefficient_columns(analysis: Analysis) -> Columns:
@@ -56,6 +68,24 @@ def coefficient_columns(analysis: Analysis) -> Columns:
         if analysis.jackknife is not None:
             columns["jackknife_std_error"] = analysis.jackknife
     return columns
+
+
+def component_columns(analysis: Analysis) -> Columns:
+    """Return importances, loadings and weights of the components of plain PLS by predictor."""
+    path, m = analysis.path, analysis.index
+    if not has_scores(path) or m == 0:
+        return {}
+    assert isinstance(path, PLSPath)
+    single = path[m]
+    columns: Columns = {"name": analysis.data.names, "vip": vip(single)}
+    columns["selectivity_ratio"] = selectivity_ratio(single).values
+    for word, values in {"loading": path.x_loadings, "weight": path.x_weights}.items():
+        columns |= _numbered(word, values[:, :m])
+    return columns
+
+
+def _numbered(word: str, values: Array) -> Columns:
+    return {f"{word}_{j + 1}": one for j, one in enumerate(values.T)}
 
 
 def pool_columns(analysis: Analysis) -> Columns:
@@ -82,29 +112,42 @@ def merit_columns(analysis: Analysis) -> Columns:
     }
 
 
-def test_columns(test: TestSet) -> Columns:
-    """Return the rows of a test, measured and predicted."""
-    rows = test.rows
-    columns: Columns = {"row": rows.numbers}
-    columns |= {} if rows.labels is None else {"id": rows.labels}
-    return columns | {"observed": rows.y, "prediction": test.predicted}
+def test_columns(analysis: Analysis) -> Columns:
+    """Return the rows of a test, measured and predicted, and how far they are from the model."""
+    test = analysis.test
+    if test is None:
+        return {}
+    columns = _row_names(test.rows) | {"observed": test.rows.y, "prediction": test.predicted}
+    if analysis.test_unusual is not None:
+        columns |= {name: getattr(analysis.test_unusual, name).values for name in ("t2", "q")}
+    return columns
 
 
 def row_columns(analysis: Analysis) -> Columns:
     """Return the rows of the fit, the most unusual ones first, and what is unusual about them."""
-    table = analysis.unusual
+    table, rows = analysis.unusual, analysis.data.rows
     if table is None:
         return {}
-    rows, order = analysis.drawn.rows, table.order
-    columns: Columns = {"row": rows.numbers[order]}
-    columns |= {} if rows.labels is None else {"id": rows.labels[order]}
-    columns |= {"observed": rows.y[order], "fitted": analysis.model.fitted[order]}
+    columns = _row_names(rows) | {"observed": rows.y, "fitted": analysis.model.fitted}
     if analysis.left_out is not None:
-        columns["left_out"] = (rows.y - analysis.model.left_out_residuals)[order]
-    columns |= {name: getattr(table, name).values[order] for name in FLAGS}
-    columns["p_value"] = table.p_value[order]
-    columns["beyond"] = [flags_in_words(table, int(i)) for i in order]
-    return columns
+        columns["left_out"] = rows.y - analysis.model.left_out_residuals
+    columns |= {name: getattr(table, name).values for name in FLAGS} | {"p_value": table.p_value}
+    columns["beyond"] = np.array([flags_in_words(table, i) for i in range(len(rows.y))])
+    return {name: values[table.order] for name, values in columns.items()}
+
+
+def score_columns(analysis: Analysis) -> Columns:
+    """Return the scores of the rows of the fit on the components of plain PLS."""
+    path, m = analysis.path, analysis.index
+    if not has_scores(path) or m == 0 or analysis.data.is_streamed:
+        return {}
+    assert isinstance(path, PLSPath)
+    scores = standardized_rows(path, analysis.data.drawn) @ path.x_rotations[:, :m]
+    return _row_names(analysis.data.rows) | _numbered("score", scores)
+
+
+def _row_names(rows: Rows) -> Columns:
+    return {"row": rows.numbers} | ({} if rows.labels is None else {"id": rows.labels})
 
 
 def flags_in_words(table: OutlierTable, row: int) -> str:
@@ -117,30 +160,27 @@ def unusual_in_words(analysis: Analysis, most: int = 5) -> str:
     table = analysis.unusual
     if table is None or not table.n_flags.any():
         return ""
-    rows: Rows = analysis.drawn.rows
+    rows = analysis.data.rows
     first = [int(i) for i in table.order if table.n_flags[i]]
     shown = [f"{rows.row_name(i)}: {flags_in_words(table, i)}" for i in first[:most]]
     more = f"; {len(first) - most} more" if len(first) > most else ""
     return f"Row {'; row '.join(shown)}{more}."
 
 
-def recipe_columns(analysis: Analysis) -> Columns:
-    """Return how the analysis was made, one row per fact."""
-    return {"fact": list(analysis.recipe), "value": list(analysis.recipe.values())}
-
-
 def all_tables(analysis: Analysis) -> dict[str, Columns]:
     """Return every table there is, by the name of its sheet."""
+    recipe = analysis.recipe
     found = {
         "coefficients": coefficient_columns(analysis),
+        "components": component_columns(analysis),
         "models": model_columns(analysis),
         "recipes": pool_columns(analysis),
         "figures of merit": merit_columns(analysis),
         "rows": row_columns(analysis),
+        "scores": score_columns(analysis),
+        "test": test_columns(analysis),
+        "recipe": {"fact": list(recipe), "value": list(recipe.values())},
     }
-    if analysis.test is not None:
-        found["test"] = test_columns(analysis.test)
-    found["recipe"] = recipe_columns(analysis)
     return {name: columns for name, columns in found.items() if columns}
 
 
@@ -159,15 +199,14 @@ def records(columns: Columns) -> list[dict[str, Any]]:
 def to_content(analysis: Analysis) -> dict[str, Any]:
     """Return everything that there is to say, for machines: numbers, lists and words."""
     data, chosen, model = analysis.data, analysis.selection, analysis.model
-    rows, p = data.shape
-    limits = analysis.sigma_limits
-    left, average = analysis.left_out, analysis.average
+    inference, limits, test = analysis.inference, analysis.sigma_limits, analysis.test
+    counts = chosen.parameter_name != "alpha"
     return {
         "file": data.source,
         "response": data.response,
         "method": analysis.request.method,
-        "n": rows,
-        "p": p,
+        "n": data.shape[0],
+        "p": data.shape[1],
         "rank": analysis.path.exact.spectrum.rank,
         "rows_dropped": data.dropped,
         "streamed": data.is_streamed,
@@ -177,58 +216,50 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
         "choice": {
             "index": chosen.index,
             "parameter_name": chosen.parameter_name,
-            "parameter": _whole(chosen.parameter, chosen.parameter_name),
+            "parameter": int(chosen.parameter) if counts else chosen.parameter,
             "criterion": chosen.criterion,
             "rule": chosen.rule,
             "dof": model.dof,
             "weights": chosen.weights or model.weights,
             "words": f"{analysis.choice} {analysis.noise}",
         },
-        "errors": None
-        if left is None
-        else {
-            "chosen": model.rmse,
-            "average": None if average is None else average.rmse,
-            "words": analysis.errors,
-        },
+        "errors": analysis.average
+        and {"chosen": model.rmse, "average": analysis.average.rmse, "words": analysis.errors},
         "recipes": records(pool_columns(analysis)),
         "search": _search(analysis),
-        "permutations": _permutations(analysis),
-        "assumptions": None if analysis.inference is None else analysis.inference.assumptions,
+        "permutations": analysis.permutation and _permutations(analysis.permutation),
+        "assumptions": inference and inference.assumptions,
         "r_squared": analysis.r_squared,
         "merit": {name: asdict(figures) for name, figures in analysis.merit.items()},
         "unusual": [one for one in records(row_columns(analysis)) if one["beyond"]],
-        "test": None
-        if analysis.test is None
-        else {
-            "source": analysis.test.rows.source,
-            "inside": analysis.test.inside,
-            "rows": records(test_columns(analysis.test)),
+        "test": test
+        and {
+            "source": test.rows.source,
+            "inside": test.inside,
+            "rows": records(test_columns(analysis)),
             "words": analysis.tested,
         },
         "sigma": {
             "value": analysis.noise_std,
             "kind": analysis.noise_kind,
-            "by_residuals": None if limits is None else limits[0],
-            "lower": None if limits is None else limits[1],
-            "upper": None if limits is None else limits[2],
             "level": analysis.request.level,
+            **dict(
+                zip(
+                    ("by_residuals", "lower", "upper"),
+                    [None] * 3 if limits is None else limits,
+                    strict=True,
+                )
+            ),
         },
         "intercept": {
             "value": analysis.leading.intercept,
-            "std_error": None
-            if analysis.inference is None
-            else analysis.inference.intercept_std_error,
+            "std_error": inference and inference.intercept_std_error,
         },
         "coefficients": records(coefficient_columns(analysis)),
         "remarks": [asdict(one) for one in analysis.remarks],
         "warnings": [one.text for one in analysis.remarks if one.kind in SEVERE],
         "notes": [one.text for one in analysis.remarks],
     }
-
-
-def _whole(parameter: float, name: str) -> float:
-    return parameter if name == "alpha" else int(parameter)
 
 
 def _search(analysis: Analysis) -> dict[str, Any] | None:
@@ -247,13 +278,6 @@ def _search(analysis: Analysis) -> dict[str, Any] | None:
     }
 
 
-def _permutations(analysis: Analysis) -> dict[str, Any] | None:
-    test = analysis.permutation
-    if test is None:
-        return None
-    return {
-        "p_value": test.p_value,
-        "score": test.score,
-        "permuted": test.permuted,
-        "words": f"{test.message} {test.assumptions}",
-    }
+def _permutations(test: PermutationTest) -> dict[str, Any]:
+    found = {name: getattr(test, name) for name in ("p_value", "score", "permuted")}
+    return found | {"words": f"{test.message} {test.assumptions}"}

@@ -380,7 +380,7 @@ def make_app(pages: Pages, *, token: str, port: int) -> Starlette:
                 return JSONResponse({"error": str(error)}, 422)
             except StoppedError:
                 return JSONResponse({"error": "stopped", "stopped": True}, 409)
-            return found if isinstance(found, Response) else _json(found)
+            return found if isinstance(found, Response) else JSONResponse(found)
 
         return guarded
 
@@ -408,11 +408,6 @@ def _limit(request: Request, most: int) -> None:
     length = request.headers.get("content-length", "")
     if not length.isdecimal() or int(length) > most:
         raise InvalidInputError(f"at most {most // 10**6} MB can be uploaded at once.")
-
-
-def _json(found: Any) -> Response:
-    text = json.dumps(found, allow_nan=False, separators=(",", ":"))
-    return Response(text, media_type="application/json")
 
 
 def _download(content: bytes, name: str) -> Response:

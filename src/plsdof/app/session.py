@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Protocol
 
 from plsdof.analysis import Analysis
 from plsdof.analysis.classes import ClassAnalysis
+from plsdof.analysis.remarks import in_ranges
 from plsdof.chemometrics.checks import Kind
 from plsdof.errors import InvalidInputError
 from plsdof.files.tables import Table
@@ -126,23 +127,6 @@ def arguments(options: Options) -> Options:
     if rows:
         found["exclude_rows"] = [in_ranges(rows)]
     return found
-
-
-def in_ranges(rows: Sequence[int]) -> str:
-    """Return row numbers as an option.
-
-    Examples
-    --------
-    >>> in_ranges([1, 2, 3, 7, 9])
-    '1:3,7,9'
-    """
-    runs: list[list[int]] = []
-    for row in rows:
-        if runs and row == runs[-1][-1] + 1:
-            runs[-1].append(row)
-        else:
-            runs.append([row])
-    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}:{run[-1]}" for run in runs)
 
 
 # Events
@@ -398,10 +382,6 @@ class Session:
                 (target / part if folder else target).write_bytes(content)
             self.apply({"do": "upload", "name": name, "sha256": digest})
         return name
-
-    def path(self, name: str) -> Path:
-        """Return where an uploaded file is."""
-        return self.folder / _known(self.state, name)
 
     # A session in one file
     # ---------------------

@@ -18,7 +18,8 @@ from plsdof._core.warnings import quietly
 from plsdof.analysis import Analysis
 from plsdof.analysis.classes import ClassAnalysis
 from plsdof.analysis.data import Rows, TableProblem
-from plsdof.app.session import Options, Tools, arguments, in_ranges, key_of
+from plsdof.analysis.remarks import in_ranges
+from plsdof.app.session import Options, Tools, arguments, key_of
 from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.files.columns import header_number, labels_of
 from plsdof.files.tables import Table
@@ -101,6 +102,7 @@ class Workbench:
             except PlsdofError as trouble:
                 error = str(trouble)
         roles = _roles(table, options, None if found is None else found.data)
+        notes = table.notes if found is None else found.data.notes
         shown = _previewed(roles)
         frame = table.frame.iloc[:_PREVIEW_ROWS]
         return {
@@ -121,7 +123,7 @@ class Workbench:
             "predictors": sum(role == "predictor" for role in roles.values()),
             "sheets": list(table.sheets),
             "reference": self._reference(options),
-            "notes": [readable(text, 400) for text in _guesses(table, found)],
+            "notes": [readable(text, 400) for text in notes],
             "doubts": [] if found is None else [readable(one, 400) for one in found.data.doubts],
             "unmatched": _unmatched(table, options),
             "error": error,
@@ -144,13 +146,18 @@ class Workbench:
             known = ~np.isnan(values)
             found, edges = classes(values[known])
             numbers = table.row_numbers[known].tolist()
-            return {"of": dict(zip(numbers, found.tolist(), strict=True)), "classes": edges}
+            return {
+                "of": dict(zip(numbers, found.tolist(), strict=True)),
+                "classes": edges,
+                "ordered": True,
+            }
         labels = [readable(one, 40) for one in labels_of(table, name).tolist()]
         names = list(dict.fromkeys(labels))
         names = names if len(names) <= 5 else [*names[:4], "other"]
         of = [names.index(one) if one in names else len(names) - 1 for one in labels]
         numbers = table.row_numbers.tolist()
-        return {"of": dict(zip(numbers, of, strict=True)), "classes": [[one, one] for one in names]}
+        texts = [[one, one] for one in names]
+        return {"of": dict(zip(numbers, of, strict=True)), "classes": texts, "ordered": False}
 
     # The models
     # ----------
@@ -161,7 +168,7 @@ class Workbench:
         self.report("Preparing the pictures")
         if isinstance(analysis, ClassAnalysis):
             parts = {"found": class_body(analysis), "spectra": "", "models": ""}
-            return {"content": None, "parts": parts, "summary": class_summary(analysis)}
+            return {"content": None, "parts": parts, "summary": summary(analysis)}
         with quietly():
             content = report_content(analysis, most_models)
             content["excluded"] = _excluded(self, analysis, options, most_models)
@@ -270,10 +277,6 @@ def _cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else readable(str(value), 40)
 
 
-def _guesses(table: Table, found: Analysis | ClassAnalysis | None) -> tuple[str, ...]:
-    return table.notes if found is None else found.data.notes
-
-
 def _unmatched(table: Table, options: Options) -> list[str]:
     """Name the rows that a joined table has no response for."""
     response = options.get("response", ())
@@ -290,34 +293,33 @@ def _unmatched(table: Table, options: Options) -> list[str]:
 # --------------------------------------------------------
 
 
-def summary(analysis: Analysis) -> dict[str, Any]:
-    """Return what a list of trials shows: plain numbers, for the journal."""
-    model = analysis.model
-    known = [None if np.isnan(one) else float(one) for one in analysis.rmsecv[analysis.order]]
-    return {
-        "response": analysis.data.response,
-        "model": model.label,
-        "dof": float(model.dof),
-        "n": analysis.data.shape[0],
-        "p": analysis.data.shape[1],
-        "errors": {name: float(one.rmse) for name, one in analysis.merit.items()},
-        "parameters": analysis.path.parameters[analysis.order].tolist(),
-        "rmsecv": known,
-    }
+def summary(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
+    """Return what a list of trials shows: plain numbers, for the journal.
 
-
-def class_summary(analysis: ClassAnalysis) -> dict[str, Any]:
-    """Return the same of a classification; its errors are shares of rows."""
-    model = analysis.model
+    Errors of a classification are shares of rows.
+    """
+    data = analysis.data
+    if isinstance(analysis, ClassAnalysis):
+        label, dof = plural(int(analysis.model.n_components_), "component"), analysis.model.dof_
+        errors = {"misclassified": analysis.errors[LEFT_OUT].error}
+        curve = analysis.model.left_out_.error
+        parameters = np.arange(len(curve), dtype=np.float64)
+    else:
+        label, dof = analysis.model.label, analysis.model.dof
+        errors = {name: one.rmse for name, one in analysis.merit.items()}
+        curve, parameters = (
+            analysis.rmsecv[analysis.order],
+            analysis.path.parameters[analysis.order],
+        )
     return {
-        "response": analysis.data.response,
-        "model": plural(int(model.n_components_), "component"),
-        "dof": float(model.dof_),
-        "n": analysis.data.shape[0],
-        "p": analysis.data.shape[1],
-        "errors": {"misclassified": float(analysis.errors[LEFT_OUT].error)},
-        "parameters": list(range(len(model.left_out_.error))),
-        "rmsecv": model.left_out_.error.tolist(),
+        "response": data.response,
+        "model": label,
+        "dof": float(dof),
+        "n": data.shape[0],
+        "p": data.shape[1],
+        "errors": {name: float(one) for name, one in errors.items()},
+        "parameters": parameters.tolist(),
+        "rmsecv": [None if np.isnan(one) else one for one in curve.tolist()],
     }
 
 

@@ -17,7 +17,7 @@ from plsdof._core.choice import LEFT_OUT, Remark
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import plural
 from plsdof.analysis import Analysis
-from plsdof.analysis.data import Problem
+from plsdof.analysis.data import TableProblem
 from plsdof.analysis.remarks import (
     SEVERE,
     is_empty,
@@ -189,7 +189,7 @@ def with_hint(one: Remark) -> str:
     return f"{one.text} {_HINTS.get(one.kind, '')}".rstrip()
 
 
-def heading(data: Problem, scale: bool | None = None) -> str:
+def heading(data: TableProblem, scale: bool | None = None) -> str:
     """Say what is predicted from what, and how the columns are treated."""
     rows, p = data.shape
     axis = data.wavelengths

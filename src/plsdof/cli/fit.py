@@ -111,7 +111,7 @@ def fit(
         analyses = [_analysed(one, request) for one in data]
         if parent is not None:
             said = what_changed(analyses[0], parent, len(reading.table(file)))
-            analyses = [replace(analyses[0], remarks=(*analyses[0].remarks, *said))]
+            analyses = [replace(analyses[0], added=(*analyses[0].added, *said))]
     verdicts = [[accepted(one, made.merit) for one in output.accept] for made in analyses]
     with show.waiting("Writing", quiet=output.quiet):
         endings = file_endings([one.response for one in data])
@@ -355,7 +355,7 @@ def demo(report: Path | None = None) -> None:
         screen.print("Predict octane from 60 near-infrared spectra of gasoline.\n")
         part, request = Part(response=("octane",)), Request(preprocess="auto")
         (found,) = fit(file, part, JoinedReading(), request, TestRows(), output)
-    mean = prediction_interval(found.model, np.mean(found.drawn.X, axis=0, keepdims=True))
+    mean = prediction_interval(found.model, np.mean(found.data.drawn, axis=0, keepdims=True))
     show.remark(
         screen,
         "A prediction",

@@ -1,8 +1,6 @@
 """Numbers as a report shows them: rounded once, so that page and embedded data say the same.
 
-Tables of numbers that are drawn but not read are packed: 16-bit steps between the smallest and the
-largest value are finer than a screen, and take a third of the space of digits. Scores, loadings
-and predictors, of which the page computes contributions, are 32-bit floats.
+Tables of numbers that are drawn but not read are 32-bit floats, which take less space than digits.
 """
 
 import base64
@@ -14,9 +12,6 @@ import numpy.typing as npt
 
 DIGITS = 4
 _MOST_DIGITS = 15
-# The largest 16-bit number stands for what is not defined.
-_STEPS = 65_534
-_MISSING = 65_535
 
 Number = float | int | None
 
@@ -93,25 +88,6 @@ def evenly_spaced(total: int, most: int) -> npt.NDArray[np.intp]:
     return np.linspace(0, total - 1, most).round().astype(np.intp)
 
 
-def packed(values: npt.NDArray[np.float64]) -> dict[str, Any]:
-    """Pack numbers into 16 bits each: row by row, missing where they are not finite.
-
-    Examples
-    --------
-    >>> packed(np.array([[0.0, 1.0], [np.nan, 0.5]]))
-    {'columns': 2, 'low': 0.0, 'high': 1.0, 'data': 'AAD+/////38='}
-    """
-    array = np.atleast_2d(values)
-    known = np.isfinite(array)
-    low, high = (
-        (float(array[known].min()), float(array[known].max())) if known.any() else (0.0, 0.0)
-    )
-    width = high - low if high > low else 1.0
-    steps = np.rint((np.where(known, array, low) - low) / width * _STEPS)
-    codes = np.where(known, steps, _MISSING).astype("<u2")
-    return {"columns": array.shape[1], "low": low, "high": high, "data": _text(codes)}
-
-
 def floats(values: npt.NDArray[np.float64]) -> dict[str, Any]:
     """Keep numbers as 32-bit floats, row by row.
 
@@ -121,8 +97,5 @@ def floats(values: npt.NDArray[np.float64]) -> dict[str, Any]:
     {'columns': 2, 'data': 'AACAPwAAAEA='}
     """
     array = np.atleast_2d(values)
-    return {"columns": array.shape[1], "data": _text(array.astype("<f4"))}
-
-
-def _text(array: npt.NDArray[Any]) -> str:
-    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+    numbers = np.ascontiguousarray(array, dtype="<f4").tobytes()
+    return {"columns": array.shape[1], "data": base64.b64encode(numbers).decode("ascii")}

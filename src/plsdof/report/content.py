@@ -13,9 +13,10 @@ from plsdof._core.model import Model
 from plsdof._core.path import PLSPath
 from plsdof._core.threads import cached_property
 from plsdof.analysis import Analysis
-from plsdof.analysis.analysis import About, has_scores, leading, predicted
-from plsdof.analysis.data import Numbers, Rows, TestSet
+from plsdof.analysis.analysis import About, has_scores
+from plsdof.analysis.data import Numbers, Rows, TestSet, predicted
 from plsdof.analysis.remarks import SEVERE, recipe_errors, said
+from plsdof.analysis.tables import FLAGS, model_columns
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
     explained_variance,
@@ -33,7 +34,7 @@ from plsdof.inference.intervals import CoefficientInference, simultaneous_band
 from plsdof.inference.resampling import PermutationTest
 from plsdof.inference.summary import JACKKNIFE
 from plsdof.plotting.style import FeatureAxis, feature_axis, is_curve, readable, spans_decades
-from plsdof.report._numbers import evenly_spaced, floats, packed, rounded, rounded_one
+from plsdof.report._numbers import evenly_spaced, floats, rounded, rounded_one
 
 # How much goes into one file: about 2 MB of numbers at most.
 MOST_MODELS = 60
@@ -56,8 +57,6 @@ _MOST_VARIABLES = 1000
 _MOST_ENTRIES = 120_000
 _CLASSES = 5
 _MOST_GROUPS = 12
-# Order of the bits in "flags", and how the page calls them.
-KINDS = {"t2": "T²", "q": "Q", "leverage": "leverage", "studentized": "residual"}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,12 +77,12 @@ class View:
     @cached_property
     def y(self) -> Array:
         """Responses of the rows that are drawn, all or a sample."""
-        return self.analysis.drawn.rows.y
+        return self.analysis.data.rows.y
 
     @cached_property
     def rows(self) -> Array:
         """These rows, as the model sees them."""
-        return self.analysis.drawn.X
+        return self.analysis.data.drawn
 
     @property
     def is_average(self) -> bool:
@@ -112,15 +111,11 @@ class View:
         return range(start, start + most)
 
     @cached_property
-    def models(self) -> dict[int, Model]:
-        """The models on the slider, by place."""
+    def about(self) -> dict[int, About]:
+        """What there is to say about each model on the slider, by place."""
         analysis = self.analysis
-        return {
-            place: analysis.model
-            if place == self.chosen
-            else analysis.at(int(analysis.order[place]))
-            for place in self.shown
-        }
+        indices = [None if one == self.chosen else int(analysis.order[one]) for one in self.shown]
+        return {place: analysis.about(i) for place, i in zip(self.shown, indices, strict=True)}
 
     @cached_property
     def axis(self) -> FeatureAxis:
@@ -147,10 +142,9 @@ class View:
         path = self.analysis.path
         return path if has_scores(path) else None  # type: ignore[return-value]
 
-    @cached_property
-    def about(self) -> dict[int, About]:
-        """What there is to say about each model on the slider, by place."""
-        return {place: self.analysis.about(model) for place, model in self.models.items()}
+    def jackknife(self, place: int) -> Array | None:
+        """Other standard errors, which only the chosen model may have."""
+        return self.analysis.jackknife if place == self.chosen else None
 
     @cached_property
     def diagnosed(self) -> "RowNumbers":
@@ -172,13 +166,24 @@ class View:
         X = np.asarray(
             rows.X if chain is None else rows.preprocessed(chain, fit=False), dtype=float
         )
-        made = [predicted(one, rows, X) for one in self.models.values()]
-        found = {"observed": rounded(rows.y), "predicted": [rounded(one) for one in made]}
-        path = self.pls
-        if path is None:
-            return found | {"scores": None}
-        count = min(len(path) - 1, max(_MOST_COMPONENTS, self.analysis.index))
-        return found | {"scores": floats(standardized_rows(path, X) @ path.x_rotations[:, :count])}
+        made = [predicted(one.model, rows, X) for one in self.about.values()]
+        scores = self.scores(X)
+        return {
+            "observed": rounded(rows.y),
+            "predicted": [rounded(one) for one in made],
+            "scores": None if scores is None else floats(scores),
+        }
+
+    @property
+    def n_scores(self) -> int:
+        """How many components are drawn."""
+        return min(len(self.analysis.path) - 1, max(_MOST_COMPONENTS, self.analysis.index))
+
+    def scores(self, X: Array) -> Array | None:
+        """Return the scores of rows on the components that are drawn; None without components."""
+        if self.pls is None:
+            return None
+        return np.asarray(standardized_rows(self.pls, X) @ self.pls.x_rotations[:, : self.n_scores])
 
 
 def report_content(analysis: Analysis, most_models: int | None = None) -> dict[str, Any]:
@@ -293,27 +298,14 @@ def _criterion(view: View) -> dict[str, Any]:
 
 def _all_models(view: View) -> dict[str, Any]:
     """Return one list per quantity, with one entry per model, simplest first."""
-    analysis, path, chosen = view.analysis, view.analysis.path, view.analysis.selection
-    missing, total = np.full(len(path), np.nan), path.exact.spectrum.total or np.nan
-    numbers = {
-        "parameter": path.parameters,
-        "dof": path.dof,
-        "naive_dof": path.naive_dof,
-        "rss": path.rss,
-        "explained": 100 * (1 - path.rss / total),
-        "sigma": analysis.sigmas,
-        "x_explained": _x_explained(view),
-        "rmsec": np.sqrt(path.rss / path.exact.spectrum.n),
-        "q2": _q2(view),
-        "rmsep": _rmsep(view),
-        "score": missing if chosen.criterion == LEFT_OUT else chosen.scores,
-        "rmsecv": analysis.rmsecv,
-        "rmsecv_std_error": analysis.rmsecv_std_error,
-    }
-    numbers = {name: np.asarray(values)[analysis.order] for name, values in numbers.items()}
-    # The empty model explains nothing, up to rounding.
-    numbers["explained"] = np.where(np.abs(numbers["explained"]) < 1e-10, 0.0, numbers["explained"])
-    names = [model_in_words(float(v), path.parameter_name) for v in numbers["parameter"]]
+    analysis, path = view.analysis, view.analysis.path
+    numbers = model_columns(analysis)
+    size, name = len(analysis.order), path.parameter_name
+    unknown = dict.fromkeys(("rmsecv", "rmsecv_std_error", "q2", "rmsep"), np.full(size, np.nan))
+    numbers = unknown | numbers | {"parameter": np.asarray(numbers[name], dtype=float)}
+    numbers["score"] = numbers.get(analysis.selection.criterion, unknown["q2"])
+    numbers["x_explained"] = _x_explained(view)
+    names = [model_in_words(float(v), name) for v in numbers["parameter"]]
     if view.is_average:
         mean, mixed = analysis.model, analysis.leading is not analysis.model
         own = {
@@ -328,7 +320,9 @@ def _all_models(view: View) -> dict[str, Any]:
         }
         numbers = {n: np.append(values, own.get(n, np.nan)) for n, values in numbers.items()}
         names.append("weighted average")
-    return {"words": names} | {n: [rounded_one(v) for v in vs] for n, vs in numbers.items()}
+    drawn = "parameter dof naive_dof rss explained sigma x_explained rmsec q2 rmsep score rmsecv"
+    drawn += " rmsecv_std_error"
+    return {"words": names} | {n: [rounded_one(v) for v in numbers[n]] for n in drawn.split()}
 
 
 def _recipes(view: View) -> dict[str, Any] | None:
@@ -351,29 +345,13 @@ def _recipes(view: View) -> dict[str, Any] | None:
     }
 
 
-def _q2(view: View) -> Array:
-    """Return the share of the variance of the response that models explain of rows left out."""
-    y = view.analysis.data.y
-    return np.asarray(100 * (1 - view.analysis.rmsecv**2 / (np.var(y) or np.nan)))
-
-
-def _rmsep(view: View) -> Array:
-    """Return the errors of all models for the rows of the test; nan without a test."""
-    path, test = view.analysis.path, view.analysis.test
-    if test is None:
-        return np.full(len(path), np.nan)
-    errors = path.intercept[:, None] + path.coef @ test.X.T - test.rows.y
-    return np.asarray(np.sqrt(np.mean(errors**2, axis=1)))
-
-
 def _x_explained(view: View) -> Array:
     """Return the share of the variance of X in the components; nan for methods without scores."""
-    path = view.analysis.path
+    order = view.analysis.order
     if view.pls is None:
-        return np.full(len(path), np.nan)
+        return np.full(len(order), np.nan)
     # The empty model uses nothing of X.
-    share = np.concatenate([[0.0], 100 * explained_variance(path).x_cumulative])
-    return share[: len(path)]
+    return np.append(0.0, 100 * explained_variance(view.pls).x_cumulative)[order]
 
 
 # One model of the slider
@@ -383,7 +361,8 @@ def _x_explained(view: View) -> Array:
 def _details(view: View, place: int) -> dict[str, Any]:
     """Return everything the page shows about one model."""
     about = view.about[place]
-    sigma, tested = about.sigma, None if about.test is None else about.test.predicted
+    sigma = about.sigma
+    apart = "" if view.jackknife(place) is None else f" {JACKKNIFE}"
     ends = [None, None] if sigma is None else rounded(np.sqrt([sigma.lower[0], sigma.upper[0]]))
     return {
         "place": place,
@@ -393,22 +372,20 @@ def _details(view: View, place: int) -> dict[str, Any]:
         "sigma_assumes": "" if sigma is None else sigma.assumptions,
         **_curve(view, place, about.inference),
         "strongest": _strongest(view, place),
-        "assumes": ""
-        if about.inference is None
-        else about.inference.assumptions + (f" {JACKKNIFE}" if about.jackknife is not None else ""),
+        "assumes": "" if about.inference is None else about.inference.assumptions + apart,
         "rows": _row_details(view, place),
-        "test": None if tested is None else rounded(tested[evenly_spaced(len(tested), MOST_ROWS)]),
+        "test": _test_details(about),
         "merit": [
             {"name": name, "error": RMSE_NAMES[name], "n": one.n}
             | {key: rounded_one(getattr(one, key)) for key, _, _ in HEADINGS}
             for name, one in about.merit.items()
         ],
-        **_importance(view, view.models[place]),
+        **_importance(view, view.about[place].model),
     }
 
 
 def _curve(view: View, place: int, inference: CoefficientInference | None) -> dict[str, Any]:
-    drawn, model = view.shown_features, leading(view.models[place])
+    drawn, model = view.shown_features, view.about[place].leading
     scale = view.effect_scale[drawn]
     curve: dict[str, Any] = dict.fromkeys(
         ("lower", "upper", "widening", "distinct", "distinct_at_once")
@@ -430,18 +407,14 @@ def _curve(view: View, place: int, inference: CoefficientInference | None) -> di
         "upper": rounded(inference.upper[drawn] * scale),
         # The band is the intervals, wider by one factor.
         "widening": rounded_one(band.critical / inference.critical),
-        "distinct": _without_zero(inference.lower, inference.upper),
-        "distinct_at_once": _without_zero(band.lower, band.upper),
+        "distinct": int(np.count_nonzero(inference.lower * inference.upper > 0)),
+        "distinct_at_once": int(np.count_nonzero(band.lower * band.upper > 0)),
     }
 
 
-def _without_zero(lower: Array, upper: Array) -> int:
-    return int(np.count_nonzero((lower > 0) | (upper < 0)))
-
-
 def _strongest(view: View, place: int) -> list[dict[str, Any]]:
-    about, coef = view.about[place], leading(view.models[place]).coef
-    inference = about.inference
+    about, coef = view.about[place], view.about[place].leading.coef
+    inference, other = about.inference, view.jackknife(place)
     size = coef * view.rows.std(axis=0) if inference is None else inference.statistic
     first = np.argsort(-np.abs(size), kind="stable")[:_MOST_LISTED]
     found = []
@@ -452,7 +425,7 @@ def _strongest(view: View, place: int) -> list[dict[str, Any]]:
             row["lower"] = rounded_one(inference.lower[j])
             row["upper"] = rounded_one(inference.upper[j])
             row["p"] = rounded_one(inference.p_value[j], 2)
-            row |= {} if about.jackknife is None else {"jackknife": rounded_one(about.jackknife[j])}
+            row |= {} if other is None else {"jackknife": rounded_one(other[j])}
         found.append(row)
     return found
 
@@ -473,39 +446,32 @@ class RowNumbers:
 
 def row_numbers(view: View, place: int) -> RowNumbers:
     """Return what is known of all rows in one model."""
-    model, table = leading(view.models[place]), view.about[place].unusual
-    sampled_rows = None if view.analysis.drawn.places is None else view.rows
+    about, data = view.about[place], view.analysis.data
+    table, sampled_rows = about.unusual, None if data.places is None else view.rows
     if view.pls is not None and table is None and sampled_rows is not None:
         # A sample is judged as rows that are not part of the fit: next to all rows it is small.
-        table = outliers(model, view.rows, view.y, level=view.level)
+        table = outliers(about.leading, view.rows, view.y, level=view.level)
     if table is None:
-        found = {"leverage": row_leverage(model, sampled_rows)}
+        found = {"leverage": row_leverage(about.leading, sampled_rows)}
         order = np.argsort(-found["leverage"].values, kind="stable")
     else:
         found, order = table.diagnostics, table.order
-    if sampled_rows is None:
-        fitted = view.models[place].fitted
-    else:
-        fitted = predicted(view.models[place], view.analysis.drawn.rows, view.rows)
-    flags = np.zeros(len(view.y), dtype=np.intp)
-    for i, kind in enumerate(KINDS):
-        if kind in found:
-            flags |= found[kind].flags.astype(np.intp) << i
-    return RowNumbers(
-        values={"fitted": fitted, "residual": view.y - fitted}
-        | {kind: one.values for kind, one in found.items()},
-        found=found,
-        flags=flags,
-        unusual=order[flags[order] > 0],
+    fitted = (
+        about.model.fitted if sampled_rows is None else predicted(about.model, data.rows, view.rows)
     )
+    bits = [found[kind].flags * (1 << i) for i, kind in enumerate(FLAGS) if kind in found]
+    flags = np.asarray(np.sum(bits, axis=0, dtype=np.intp))
+    values = {"fitted": fitted, "residual": view.y - fitted}
+    values |= {kind: one.values for kind, one in found.items()}
+    return RowNumbers(values=values, found=found, flags=flags, unusual=order[flags[order] > 0])
 
 
 def _row_facts(view: View) -> dict[str, Any]:
     """Return what is known of the rows before any model: number, label, observed response."""
     found = view.diagnosed.found
-    return _facts(view.analysis.drawn.rows, view.places) | {
+    return _facts(view.analysis.data.rows, view.places) | {
         "q_limit": found["q"].method if "q" in found else "",
-        "kinds": {kind: name for kind, name in KINDS.items() if kind in found},
+        "kinds": {kind: name for kind, name in FLAGS.items() if kind in found},
     }
 
 
@@ -523,25 +489,22 @@ def _row_details(view: View, place: int) -> dict[str, Any]:
     """Return fit, residuals and diagnostics of the drawn rows, and the most unusual of all rows."""
     numbers = view.diagnosed if place == view.chosen else row_numbers(view, place)
     drawn, left_out = view.places, _left_out(view, place)
-    bits = {kind: 1 << i for i, kind in enumerate(KINDS)}
     return {
         **{name: rounded(values[drawn]) for name, values in numbers.values.items()},
         "left_out": None if left_out is None else rounded(left_out[drawn]),
         "flags": numbers.flags[drawn].tolist(),
         "limits": {kind: rounded_one(one.limit) for kind, one in numbers.found.items()},
-        "counts": {
-            kind: int(np.count_nonzero(numbers.flags & bits[kind])) for kind in numbers.found
-        },
+        "counts": {kind: int(np.count_nonzero(one.flags)) for kind, one in numbers.found.items()},
         "flagged": int(np.count_nonzero(numbers.flags)),
         "suspects": _suspects(view, numbers),
         "notes": [
-            f"{KINDS[kind]}: {one.message}" for kind, one in numbers.found.items() if one.message
+            f"{FLAGS[kind]}: {one.message}" for kind, one in numbers.found.items() if one.message
         ],
     }
 
 
 def _suspects(view: View, numbers: RowNumbers) -> list[dict[str, Any]]:
-    first, rows = numbers.unusual[:_MOST_LISTED], view.analysis.drawn.rows
+    first, rows = numbers.unusual[:_MOST_LISTED], view.analysis.data.rows
     table = {name: rounded(values[first]) for name, values in numbers.values.items()}
     table["observed"] = rounded(view.y[first])
     return [
@@ -549,7 +512,7 @@ def _suspects(view: View, numbers: RowNumbers) -> list[dict[str, Any]]:
             "row": int(rows.numbers[row]),
             "label": "" if rows.labels is None else readable(str(rows.labels[row]), 40),
             "why": ", ".join(
-                word for bit, word in enumerate(KINDS.values()) if numbers.flags[row] >> bit & 1
+                word for bit, word in enumerate(FLAGS.values()) if numbers.flags[row] >> bit & 1
             ),
             **{name: values[k] for name, values in table.items()},
         }
@@ -559,10 +522,10 @@ def _suspects(view: View, numbers: RowNumbers) -> list[dict[str, Any]]:
 
 def _left_out(view: View, place: int) -> Array | None:
     """Return what was predicted for every row when it was left out; None if that is not known."""
-    analysis, model = view.analysis, view.models[place]
+    analysis, model = view.analysis, view.about[place].model
     if analysis.left_out is None or model.index >= len(analysis.left_out.rss):
         return None
-    found, places = model.left_out_residuals, analysis.drawn.places
+    found, places = model.left_out_residuals, analysis.data.places
     return np.asarray(view.y - (found if places is None else found[places]))
 
 
@@ -571,29 +534,40 @@ def _left_out(view: View, place: int) -> Array | None:
 
 
 def _test_facts(view: View) -> dict[str, Any] | None:
-    """Return what is known of the rows of the test set before any model."""
+    """Return what is known of the rows of the test set before any model.
+
+    Prediction intervals, and how many test rows they hold, are those of the chosen model.
+    """
     test = view.analysis.test
     if test is None:
         return None
-    rows, drawn = test.rows, evenly_spaced(len(test.predicted), MOST_ROWS)
+    rows, drawn, found = test.rows, _drawn_test(test), test.interval
+    scores = view.scores(test.X)
     return {
         "source": readable(rows.source, 60) if rows.source else "",
         **_facts(rows, drawn),
-        **_test_interval(test, drawn),
-    }
-
-
-def _test_interval(test: TestSet, drawn: Numbers) -> dict[str, Any]:
-    """Return prediction intervals of the chosen model, and how many test rows they hold."""
-    found = test.interval
-    if found is None:
-        return {"lower": None, "upper": None, "inside": None, "assumes": ""}
-    return {
-        "lower": rounded(found.lower[drawn]),
-        "upper": rounded(found.upper[drawn]),
+        "scores": None if scores is None else floats(scores[drawn]),
+        "lower": None if found is None else rounded(found.lower[drawn]),
+        "upper": None if found is None else rounded(found.upper[drawn]),
         "inside": test.inside,
-        "assumes": found.assumptions,
+        "assumes": "" if found is None else found.assumptions,
     }
+
+
+def _drawn_test(test: TestSet) -> Numbers:
+    return evenly_spaced(len(test.predicted), MOST_ROWS)
+
+
+def _test_details(about: About) -> dict[str, Any] | None:
+    """Return where one model sees the rows of the test: predictions, distances, residuals."""
+    if about.test is None:
+        return None
+    drawn, table = _drawn_test(about.test), about.test_unusual
+    found = {"predicted": rounded(about.test.predicted[drawn])}
+    found |= (
+        {} if table is None else {k: rounded(table.diagnostics[k].values[drawn]) for k in FLAGS}
+    )
+    return found
 
 
 # Spectra: raw and preprocessed, coloured by classes of the response
@@ -610,7 +584,7 @@ def _spectra(view: View) -> dict[str, Any] | None:
     analysis, axis, rows = view.analysis, view.axis, view.places
     chain, tables = analysis.data.preprocessing, {"raw": view.rows}
     if chain is not None or analysis.search is not None:
-        raw = np.asarray(analysis.drawn.rows.X, dtype=np.float64)
+        raw = np.asarray(analysis.data.rows.X, dtype=np.float64)
         tables = {"raw": raw, "preprocessed": view.rows}
     order = np.argsort(view.y[rows], kind="stable")
     taken = np.sort(order[evenly_spaced(len(rows), _MOST_SPECTRA)])
@@ -619,7 +593,7 @@ def _spectra(view: View) -> dict[str, Any] | None:
     class_of, edges = classes(view.y)
     return {
         "tables": [
-            {"kind": kind, "values": packed(X[np.ix_(rows[taken], points)])} | shared
+            {"kind": kind, "values": floats(X[np.ix_(rows[taken], points)])} | shared
             for kind, X in tables.items()
         ],
         "row": taken.tolist(),
@@ -656,8 +630,7 @@ def _components(view: View) -> dict[str, Any] | None:
     path, rows = view.pls, view.places
     if path is None or len(path) < 2:
         return None
-    count = min(len(path) - 1, max(_MOST_COMPONENTS, view.analysis.index))
-    shown = view.shown_features
+    count, shown = view.n_scores, view.shown_features
     most = min(_MOST_VARIABLES, max(2, _MOST_ENTRIES // max(1, len(rows))))
     picked = evenly_spaced(len(shown), most)
     columns = shown[picked]
@@ -681,16 +654,23 @@ def _components(view: View) -> dict[str, Any] | None:
 
 
 def _groups(view: View) -> dict[str, Any]:
-    """Return the group of every row that is drawn; from a dozen on the rest are "other"."""
-    groups = view.analysis.drawn.groups
+    """Return the group of every row that is drawn; from a dozen on the rest are "other".
+
+    Rows without groups have classes of the response.
+    """
+    groups, sampled = view.analysis.data.groups, view.analysis.data.places
     if groups is None:
-        return {"groups": [], "group_of": None}
+        of, edges = classes(view.y)
+        words = [f"{low} to {high}" if low != high else str(low) for low, high in edges]
+        return {"groups": words, "group_of": of[view.places].tolist(), "ordered": True}
+    groups = groups if sampled is None else groups[sampled]
     names = np.array([readable(one, 40) for one in groups.tolist()], dtype=object)
     known = list(dict.fromkeys(names))
     if len(known) > _MOST_GROUPS:
         known = [*known[: _MOST_GROUPS - 1], "other"]
         names[~np.isin(names, known)] = "other"
-    return {"groups": known, "group_of": [known.index(one) for one in names[view.places]]}
+    places = [known.index(one) for one in names[view.places]]
+    return {"groups": known, "group_of": places, "ordered": False}
 
 
 # Importance of variables in one model
@@ -707,7 +687,7 @@ def _importance(view: View, model: Model) -> dict[str, Any]:
     drawn, single = view.shown_features, view.pls[model.index]
     ratio = selectivity_ratio(single, level=view.level)
     return {
-        "vip": packed(vip(single)[drawn]),
-        "selectivity": packed(ratio.values[drawn]),
+        "vip": floats(vip(single)[drawn]),
+        "selectivity": floats(ratio.values[drawn]),
         "selectivity_limit": rounded_one(ratio.limit),
     }

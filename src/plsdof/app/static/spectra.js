@@ -96,7 +96,7 @@ async function recolourRows() {
   const of = (i) => { const k = found.of[rows.number[i]]; return k === undefined ? 0 : k; };
   const words = ([low, high]) => (low === high ? String(low) : low + " to " + high);
   if (spectra) Object.assign(spectra, { classes: found.classes, class_of: spectra.row.map(of) });
-  if (components) Object.assign(components, { groups: found.classes.map(words), group_of: rows.number.map((_, i) => of(i)) });
+  if (components) Object.assign(components, { groups: found.classes.map(words), group_of: rows.number.map((_, i) => of(i)), ordered: found.ordered });
   pick("content", state.content + 1);
 }
 

@@ -91,13 +91,13 @@ function namedBars(one, base, per) {
 // Importance of the predictors in the model on the slider.
 function drawVip() {
   const one = details[state.place - first];
-  const series = one.vip ? [{ name: "VIP", values: unpacked(one.vip), style: 0 }] : [];
+  const series = one.vip ? [{ name: "VIP", values: line(one.vip, 0), style: 0 }] : [];
   return overFeatures(series, "VIP", everyFeature, 1);
 }
 
 function drawSelectivity() {
   const one = details[state.place - first];
-  const series = one.selectivity ? [{ name: "ratio", values: unpacked(one.selectivity), style: 0 }] : [];
+  const series = one.selectivity ? [{ name: "ratio", values: line(one.selectivity, 0), style: 0 }] : [];
   return overFeatures(series, "selectivity ratio", everyFeature, one.selectivity_limit);
 }
 
@@ -120,7 +120,7 @@ function drawSpectra(table) {
       x: [].concat(...members.map(() => [...table.positions, ...gap])),
       y: [].concat(...members.map((i) => [...line(table.values, i), ...gap])),
       mode: "lines",
-      line: { color: theme.classes[classColor(kind)], width: 1 },
+      line: { color: theme.classes[classColor(kind, spectra.classes.length)], width: 1 },
       opacity: 0.8,
       name: label(low === high ? shown(low) : shown(low) + " to " + shown(high)),
       customdata: perPoint((row) => row),
@@ -144,4 +144,4 @@ function drawSpectra(table) {
 }
 
 // Few classes take the ends of the scale.
-const classColor = (kind) => (spectra.classes.length < 2 ? 0 : Math.round((kind * 4) / (spectra.classes.length - 1)));
+const classColor = (kind, count) => (count < 2 ? 0 : Math.round((kind * 4) / (count - 1)));

@@ -75,8 +75,8 @@ function points(one, x, y, bits, frame) {
   const beyond = one.flags.map((flag) => (flag & bits) > 0);
   const far = where(beyond, true);
   return [
-    pointsOf(where(beyond, false), x, y, frame, { marker: { color: theme.lines[0], size: 7, symbol: "circle-open" } }, false),
-    pointsOf(far, x, y, frame, { marker: { color: theme.lines[1], size: 9, symbol: "diamond" } }, far.length <= FEW),
+    pointsOf(where(beyond, false), x, y, frame, { name: "calibration", marker: { color: theme.lines[0], size: 7, symbol: "circle-open" } }, false),
+    pointsOf(far, x, y, frame, { name: "beyond a limit", marker: { color: theme.lines[1], size: 9, symbol: "diamond" } }, far.length <= FEW),
     ring(x[state.row], y[state.row]),
   ];
 }
@@ -86,26 +86,25 @@ function drawFit(width) {
   const one = here();
   const style = { color: theme.reference, width: 1.5 };
   const left = one.left_out || [];
-  const tested = details[state.place - first].test || [];
+  const tested = test ? details[state.place - first].test.predicted : [];
   const away = content.excluded ? content.excluded.observed : [];
   const ends = around([...range, ...left, ...tested, ...(test ? test.observed : []), ...away]);
   const frame = { x: ends, y: ends, width: width, names: ["measured", "predicted"] };
   const data = [{ x: ends, y: ends, mode: "lines", line: style, hoverinfo: "skip", showlegend: false }];
   const [inside, beyond, mine] = points(one, rows.observed, one.fitted, bit("studentized"), frame);
-  const several = left.length > 0 || test !== null;
-  if (several) Object.assign(inside, { name: "calibration", showlegend: true });
-  data.push(inside, Object.assign(beyond, { name: "calibration", showlegend: false }));
+  data.push(inside, Object.assign(beyond, { showlegend: false }));
   if (left.length) {
     const marker = { color: theme.lines[4], size: 7, symbol: "square-open" };
     const everybody = left.map((_, i) => i);
     const drawn = pointsOf(everybody, rows.observed, left, frame, { marker: marker, name: "cross-validation" }, false);
     data.push(drawn);
   }
-  if (test) data.push(testPoints(tested));
+  if (test) data.push(Object.assign(testPoints(test.observed, tested, frame), { error_y: testBars(tested) }));
+  data.push(fittedLine(ends));
   if (content.excluded) data.push(crosses(content.excluded.observed, content.excluded.predicted[state.place - first]));
   data.push(mine);
   const name = responseName();
-  const plan = Object.assign({ showlegend: several }, several && isNarrow() ? { height: 330 } : {});
+  const plan = { annotations: [statistics()], height: isNarrow() ? 360 : 400 };
   return [data, layout(axis("measured " + name, { range: ends }), axis("predicted " + name, { range: ends }), marking(plan))];
 }
 
@@ -117,19 +116,31 @@ function crosses(x, y) {
   return { x: x, y: y, mode: "markers", marker: marker, name: "excluded", hovertext: words, hovertemplate: "%{hovertext}<extra></extra>" };
 }
 
-function testPoints(predicted) {
-  const name = (i) => (test.labels ? label(test.labels[i]) : "row " + test.number[i]);
-  return {
-    x: test.observed,
-    y: predicted,
-    mode: "markers",
-    marker: { color: theme.lines[2], size: 8, symbol: "triangle-up" },
-    error_y: testBars(predicted),
-    name: "test",
-    hovertext: predicted.map((v, i) => "test " + name(i) + "<br>measured " + shown(test.observed[i]) + "<br>predicted " + shown(v)),
-    hovertemplate: "%{hovertext}<extra></extra>",
-  };
+// The line through the most honest predictions there are, those of a test or of rows left out.
+const lastMerit = () => details[state.place - first].merit.slice(-1)[0];
+
+function fittedLine(ends) {
+  const { name, slope, intercept } = lastMerit();
+  const style = { color: theme.ink, width: 1.5, dash: "dash" };
+  const y = ends.map((v) => (slope === null ? null : intercept + slope * v));
+  return { x: ends, y: y, mode: "lines", line: style, hoverinfo: "skip", name: "line of " + name };
 }
+
+function statistics() {
+  const words = details[state.place - first].merit.map((one) => one.error + " " + shown(one.rmse) + ", R² " + shown(one.r2) + ", bias " + brief(one.bias) + ", n " + one.n);
+  const corner = { xref: "paper", yref: "paper", x: 0.99, y: 0.02, xanchor: "right", yanchor: "bottom", align: "right", showarrow: false };
+  return Object.assign({ text: words.join("<br>"), font: { size: isNarrow() ? 10 : 12 }, bgcolor: theme.paper, opacity: 0.9 }, corner);
+}
+
+// Rows of the test, which took no part in the fit.
+function testPoints(x, y, frame) {
+  const name = (i) => (test.labels ? label(test.labels[i]) : "row " + test.number[i]);
+  const words = (i) => "test " + name(i) + "<br>" + frame.names[0] + " " + brief(x[i]) + "<br>" + frame.names[1] + " " + brief(y[i]);
+  const marker = { color: theme.lines[2], size: 8, symbol: "triangle-up" };
+  return { x: x, y: y, mode: "markers", marker: marker, name: "test", hovertext: test.number.map((_, i) => words(i)), hovertemplate: "%{hovertext}<extra></extra>" };
+}
+
+const testHere = () => (test && details[state.place - first].test.t2 ? details[state.place - first].test : null);
 
 // Prediction intervals are those of the chosen model.
 function testBars(predicted) {
@@ -155,35 +166,39 @@ function drawLeverage(width) {
   const title = scaled ? "studentised residual" : "measured − fitted";
   const bits = bit("leverage") | (scaled ? bit("studentized") : 0);
   const beyond = scaled ? one.limits.studentized : null;
+  const tested = scaled ? testHere() : null;
   const frame = {
-    x: around([...one.leverage, one.limits.leverage]),
-    y: around([...values, beyond, beyond === null ? null : -beyond]),
+    x: around([...one.leverage, one.limits.leverage, ...(tested ? tested.leverage : [])]),
+    y: around([...values, beyond, beyond === null ? null : -beyond, ...(tested ? tested.studentized : [])]),
     width: width,
     names: ["leverage", title],
   };
   const data = points(one, one.leverage, values, bits, frame);
+  if (tested) data.push(testPoints(tested.leverage, tested.studentized, frame));
   const shapes = [
     ...limit("x", one.limits.leverage),
     ...limit("y", beyond),
     ...limit("y", beyond === null ? null : -beyond),
   ];
   const y = zeroAxis(title, { range: frame.y });
-  return [data, layout(axis("leverage", { range: frame.x }), y, marking({ showlegend: false, shapes: shapes }))];
+  return [data, layout(axis("leverage", { range: frame.x }), y, marking({ showlegend: Boolean(tested), shapes: shapes }))];
 }
 
 function drawDistance(width) {
   const one = here();
+  const tested = testHere();
   const frame = {
-    x: around([0, ...one.t2, one.limits.t2]),
-    y: around([0, ...one.q, one.limits.q]),
+    x: around([0, ...one.t2, one.limits.t2, ...(tested ? tested.t2 : [])]),
+    y: around([0, ...one.q, one.limits.q, ...(tested ? tested.q : [])]),
     width: width,
     names: ["T²", "Q"],
   };
   const data = points(one, one.t2, one.q, bit("t2") | bit("q"), frame);
+  if (tested) data.push(testPoints(tested.t2, tested.q, frame));
   const shapes = [...limit("x", one.limits.t2), ...limit("y", one.limits.q)];
   const x = axis("T² (within the model)", { range: frame.x });
   const y = axis("Q (beside the model)", { range: frame.y });
-  return [data, layout(x, y, marking({ showlegend: false, shapes: shapes }))];
+  return [data, layout(x, y, marking({ showlegend: Boolean(tested), shapes: shapes }))];
 }
 
 // Contributions to T² and Q of the row in view, by the formulas of plsdof.chemometrics.contributions.
@@ -212,9 +227,10 @@ function drawScores(width) {
   const [a, b] = [state.across - 1, state.up - 1];
   const [x, y] = [column(components.scores, a), column(components.scores, b)];
   const [ra, rb] = [components.half_axes[a], components.half_axes[b]];
+  const [tx, ty] = test && test.scores ? [column(test.scores, a), column(test.scores, b)] : [[], []];
   const frame = {
-    x: around([...x, ra, ra === null ? null : -ra]),
-    y: around([...y, rb, rb === null ? null : -rb]),
+    x: around([...x, ...tx, ra, ra === null ? null : -ra]),
+    y: around([...y, ...ty, rb, rb === null ? null : -rb]),
     width: width,
     names: ["component " + (a + 1), "component " + (b + 1)],
   };
@@ -227,16 +243,17 @@ function drawScores(width) {
   }
   const outside = x.map((v, i) => ra !== null && rb !== null && (v / ra) ** 2 + (y[i] / rb) ** 2 > 1);
   const few = outside.filter(Boolean).length <= 2 * FEW;
-  const names = components.group_of ? components.groups : ["rows"];
+  const names = components.groups;
   names.forEach((name, g) => {
-    const member = x.map((_, i) => !components.group_of || components.group_of[i] === g);
+    const member = components.group_of.map((k) => k === g);
     const symbol = SYMBOLS[g % 5] + (g < 5 ? "-open" : "");
-    const marker = { color: theme.lines[g % 5], size: 8, symbol: symbol };
-    const style = { marker: marker, name: label(cut(name, isNarrow() ? 20 : 40)), showlegend: components.group_of !== null, legendgroup: "g" + g };
+    const marker = { color: components.ordered ? theme.classes[classColor(g, names.length)] : theme.lines[g % 5], size: 8, symbol: symbol };
+    const style = { marker: marker, name: label(cut(name, isNarrow() ? 20 : 40)), legendgroup: "g" + g };
     data.push(pointsOf(where(member.map((v, i) => v && !outside[i]), true), x, y, frame, style, false));
     const far = where(member.map((v, i) => v && outside[i]), true);
     if (far.length) data.push(pointsOf(far, x, y, frame, Object.assign({}, style, { showlegend: false }), few));
   });
+  if (tx.length) data.push(testPoints(tx, ty, frame));
   if (content.excluded) data.push(crosses(column(content.excluded.scores, a), column(content.excluded.scores, b)));
   data.push(ring(x[state.row], y[state.row]));
   const title = (k) => "component " + (k + 1) + " (" + components.x_share[k] + "% of X, " + components.y_share[k] + "% of y)";
