@@ -265,7 +265,15 @@ def test_tables_are_written_as_excel_and_csv(tmp_path):
     found = run_json(*options, "--out", book)
     run(*options, "--out", text)
     sheets = pd.read_excel(book, sheet_name=None, engine="openpyxl")
-    assert list(sheets) == ["coefficients", "models", "figures of merit", "rows", "test", "recipe"]
+    wanted = ["coefficients", "components", "models", "figures of merit", "rows", "scores", "test"]
+    assert list(sheets) == [*wanted, "recipe"]
+    m = found["choice"]["index"]
+    parts = [f"{word}_{j}" for word in ("loading", "weight") for j in range(1, m + 1)]
+    assert list(sheets["components"]) == ["name", "vip", "selectivity_ratio", *parts]
+    np.testing.assert_allclose(np.mean(sheets["components"]["vip"] ** 2), 1)
+    scores = sheets["scores"].filter(like="score_").to_numpy()
+    np.testing.assert_allclose(scores.T @ scores, np.diag(np.sum(scores**2, axis=0)), atol=1e-8)
+    assert {"t2", "q"} <= set(sheets["test"])
     coef = [one["coef"] for one in found["coefficients"]]
     np.testing.assert_allclose(sheets["coefficients"]["coef"], coef, rtol=1e-15)
     np.testing.assert_array_equal(pd.read_csv(text)["coef"], coef)

@@ -18,7 +18,8 @@ from _helpers.calibration import Calibration
 
 from plsdof import PLSRegressor
 from plsdof.analysis import analysis_of
-from plsdof.chemometrics import contributions, selectivity_ratio, vip
+from plsdof.chemometrics import contributions, outliers, selectivity_ratio, vip
+from plsdof.chemometrics.rows import standardized_rows
 from plsdof.datasets import load_ozone
 from plsdof.report import write_report
 
@@ -218,11 +219,13 @@ def test_scores_loadings_and_weights_are_of_the_components_that_are_picked(
         for one, k in zip(traces(browser, chart), (3, 5), strict=True):
             assert one["name"] == f"component {k}"
             np.testing.assert_allclose(one["y"], matrix[:, k - 1], rtol=1e-5, atol=1e-7)
-    ellipse, *groups = traces(browser, "scores")[:-1]
+    ellipse, *groups, tested = traces(browser, "scores")[:-1]
     found = sorted((x, y) for one in groups for x, y in zip(one["x"], one["y"], strict=True))
     expected = sorted(map(tuple, path.x_scores[:, [2, 4]]))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
     assert {one["name"] for one in groups} == {"&lt;old&gt;", "new"}
+    new = standardized_rows(path, gasoline.test.X) @ path.x_rotations[:, [2, 4]]
+    np.testing.assert_allclose(np.transpose([tested["x"], tested["y"]]), new, rtol=1e-4, atol=1e-5)
     half = data["components"]["half_axes"]
     assert max(ellipse["x"]) == pytest.approx(half[2])
     assert max(ellipse["y"]) == pytest.approx(half[4], rel=1e-3)
@@ -242,7 +245,23 @@ def test_predictions_of_fit_folds_and_test_rows_are_drawn(browser, files, gasoli
     expected = set(zip(rows["observed"], one["rows"]["left_out"], strict=True))
     assert drawn["cross-validation"] == expected
     assert drawn["test"] == set(zip(test["observed"], one["test"]["predicted"], strict=True))
-    np.testing.assert_allclose(one["test"]["predicted"], gasoline.path.predict(gasoline.test.X)[m], rtol=1e-4)
+    expected = gasoline.path.predict(gasoline.test.X)[m]
+    np.testing.assert_allclose(one["test"]["predicted"], expected, rtol=1e-4)
+    merit = one["merit"][-1]
+    ((low, at_low), (high, at_high)) = sorted(drawn["line of test"])
+    assert (at_high - at_low) / (high - low) == pytest.approx(merit["slope"], rel=1e-6)
+
+
+def test_test_rows_are_drawn_in_the_pictures_of_influence(browser, files, gasoline):
+    data = open_page(browser, files["spectra"])
+    m = data["chosen"]
+    table = outliers(
+        gasoline.path[m], gasoline.test.X, gasoline.test.rows.y, limit="cross-validated"
+    )
+    for chart, across, up in (("distance", "t2", "q"), ("leverage", "leverage", "studentized")):
+        (drawn,) = [one for one in traces(browser, chart) if one["name"] == "test"]
+        for found, kind in ((drawn["x"], across), (drawn["y"], up)):
+            np.testing.assert_allclose(found, table.diagnostics[kind].values, rtol=2e-3)
 
 
 def test_test_rows_have_bars_of_their_prediction_intervals(browser, files):

@@ -369,10 +369,10 @@ class About:
     def test_unusual(self) -> OutlierTable | None:
         """How far the rows of the test are from the model, by the same limits."""
         test, level = self.test, self.request.level
-        if test is None or self.data.is_streamed or not has_scores(self.model.path):
+        if test is None or not has_scores(self.model.path):
             return None
         with quietly(), contextlib.suppress(NotAvailableError):
-            return outliers(self.leading, test.X, test.rows.y, level=level, limit="cross-validated")
+            return outliers(self.leading, test.X, test.rows.y, level=level)
         return None
 
 

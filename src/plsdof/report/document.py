@@ -183,7 +183,10 @@ def combined(pages: Mapping[str, str], shared: str) -> str:
     allowed = [one for page in pages.values() for one in _HASH.findall(page)]
     names = [readable(name, 60) for name in pages]
     own = _own_file("script/several.js")
-    return _filled("several", content, [own], allowed=allowed, names=names)
+    from markupsafe import Markup
+
+    paper = Markup(style())
+    return _filled("several", content, [own], allowed=allowed, names=names, paper=paper)
 
 
 def _filled(

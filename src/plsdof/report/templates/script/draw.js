@@ -17,7 +17,7 @@ const isOld = (chart) => chart.shows !== wanted(chart) && chart.holder.clientWid
 
 function render(chart, width) {
   const [data, plan] = chart.draw(width || chart.holder.clientWidth);
-  if (width) Object.assign(plan, { width: width, height: Math.min(plan.height, width < 400 ? 235 : 300) });
+  if (width) Object.assign(plan, { width: width, height: Math.round(plan.height * (width < 400 ? 0.75 : 0.9)) });
   // A picture that has another width now is drawn anew.
   const known = chart.holder._fullLayout;
   if (!width && known && known.autosize && known.width !== chart.holder.clientWidth) {

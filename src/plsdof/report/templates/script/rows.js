@@ -92,7 +92,7 @@ function drawFit(width) {
   const frame = { x: ends, y: ends, width: width, names: ["measured", "predicted"] };
   const data = [{ x: ends, y: ends, mode: "lines", line: style, hoverinfo: "skip", showlegend: false }];
   const [inside, beyond, mine] = points(one, rows.observed, one.fitted, bit("studentized"), frame);
-  data.push(inside, Object.assign(beyond, { showlegend: false }));
+  data.push(inside, Object.assign(beyond, { name: "calibration", showlegend: false }));
   if (left.length) {
     const marker = { color: theme.lines[4], size: 7, symbol: "square-open" };
     const everybody = left.map((_, i) => i);
@@ -104,7 +104,7 @@ function drawFit(width) {
   if (content.excluded) data.push(crosses(content.excluded.observed, content.excluded.predicted[state.place - first]));
   data.push(mine);
   const name = responseName();
-  const plan = { annotations: [statistics()], height: isNarrow() ? 360 : 400 };
+  const plan = { annotations: [statistics(width)], height: isNarrow() ? 360 : 400 };
   return [data, layout(axis("measured " + name, { range: ends }), axis("predicted " + name, { range: ends }), marking(plan))];
 }
 
@@ -126,10 +126,10 @@ function fittedLine(ends) {
   return { x: ends, y: y, mode: "lines", line: style, hoverinfo: "skip", name: "line of " + name };
 }
 
-function statistics() {
+function statistics(width) {
   const words = details[state.place - first].merit.map((one) => one.error + " " + shown(one.rmse) + ", R² " + shown(one.r2) + ", bias " + brief(one.bias) + ", n " + one.n);
   const corner = { xref: "paper", yref: "paper", x: 0.99, y: 0.02, xanchor: "right", yanchor: "bottom", align: "right", showarrow: false };
-  return Object.assign({ text: words.join("<br>"), font: { size: isNarrow() ? 10 : 12 }, bgcolor: theme.paper, opacity: 0.9 }, corner);
+  return Object.assign({ text: words.join("<br>"), font: { size: isNarrow() || width < 400 ? 9 : 12 }, bgcolor: theme.paper, opacity: 0.9 }, corner);
 }
 
 // Rows of the test, which took no part in the fit.

@@ -13,8 +13,25 @@ buttons.forEach((one, i) => one.addEventListener("click", () => show(i)));
 // The others follow one after the other, so that all of them can be printed.
 const next = (i) => i + 1 < frames.length && load(i + 1);
 frames.forEach((one, i) => one.addEventListener("load", () => next(i)));
-const whole = (one) => one.contentDocument.documentElement.scrollHeight + "px";
-const stretch = (height) => frames.forEach((one) => (one.style.height = height(one)));
-window.addEventListener("beforeprint", () => stretch(whole));
-window.addEventListener("afterprint", () => stretch(() => ""));
+// Frames would be cut at the edge of a sheet: on paper their pages stand one after the other.
+function printed(frame) {
+  frame.contentWindow.dispatchEvent(new Event("beforeprint"));
+  const page = frame.contentDocument.body.cloneNode(true);
+  const lists = frame.contentDocument.querySelectorAll("select");
+  page.querySelectorAll("select").forEach((one, i) => one.replaceWith(lists[i].selectedOptions[0]?.text || ""));
+  page.querySelectorAll("script").forEach((one) => one.remove());
+  const section = document.createElement("section");
+  section.className = "sheet";
+  section.append(...page.childNodes);
+  return section;
+}
+window.addEventListener("beforeprint", () => {
+  document.documentElement.classList.add("on-paper");
+  document.body.append(...frames.map(printed));
+});
+window.addEventListener("afterprint", () => {
+  document.documentElement.classList.remove("on-paper");
+  document.querySelectorAll(".sheet").forEach((one) => one.remove());
+  frames.forEach((one) => one.contentWindow.dispatchEvent(new Event("afterprint")));
+});
 show(0);
