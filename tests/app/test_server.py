@@ -6,7 +6,7 @@ import json
 import numpy as np
 import openpyxl
 import pytest
-from _helpers.app import HOST, PAGE, TOKEN, post
+from _helpers.app import HOST, PAGE, TOKEN
 from _helpers.command_line import GASOLINE
 from starlette.testclient import TestClient
 

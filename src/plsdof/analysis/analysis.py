@@ -481,7 +481,8 @@ class Analysis(About):
         Those of `inference` take X as fixed.
         """
         with quietly():
-            return self.inference and jackknife_beside(self.leading, self.inference)
+            found = self.inference
+            return None if found is None else jackknife_beside(self.leading, found)
 
     @property
     def noise_std(self) -> float:
