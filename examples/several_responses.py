@@ -19,7 +19,7 @@ X, Y = data.data, data.target
 one_each = PLSRegressor("bic").fit(X, Y)
 for name, m, dof in zip(Y.columns, one_each.n_components_, one_each.dof_, strict=True):
     print(f"{name:7} alone: {m} component(s), {dof:.2f} Degrees of Freedom")
-together = PLS2Regressor("bic", scale_response=True).fit(X, Y)
+together = PLS2Regressor(scale_response=True).fit(X, Y)
 print(together.selection_.message)
 
 # %%

@@ -4,7 +4,19 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from plsdof import PLSRegressor, RidgeRegressor, cross_validate, pcr_path, pls_path, ridge_path
+from plsdof import (
+    KernelPLSRegressor,
+    PenalizedPLSRegressor,
+    PLS2Regressor,
+    PLSRegressor,
+    RecipeRegressor,
+    RidgeRegressor,
+    cross_validate,
+    pcr_path,
+    pls_path,
+    ridge_path,
+)
+from plsdof.errors import InvalidInputError
 from plsdof.files.blocks import file_blocks
 from plsdof.large import ArrayBlocks
 
@@ -204,6 +216,28 @@ def test_a_dask_frame_has_names_and_may_hold_the_response(tmp_path):
     assert list(model.feature_names_in_) == list(frame.columns)
     np.testing.assert_allclose(model.predict(frame), PLSRegressor().fit(X, y).predict(X), rtol=1e-6)
     assert "y" not in PLSRegressor(2).fit(whole, "y").feature_names_in_
+
+
+IN_MEMORY = {
+    "kernel": lambda: KernelPLSRegressor(2),
+    "penalised": lambda: PenalizedPLSRegressor(2),
+    "PLS2": lambda: PLS2Regressor(2),
+    "recipes": lambda: RecipeRegressor(recipes=["scale"], max_components=2),
+}
+
+
+@pytest.mark.parametrize("name", IN_MEMORY)
+def test_methods_that_need_the_rows_in_memory_read_dask_and_refuse_blocks(name):
+    X, y = design(5)
+    frames = pytest.importorskip("dask.dataframe")
+    table = framed(X, y, None)[0]
+    response = table["x0"].rename("y") - table["x1"]
+    frame, responses = (frames.from_pandas(one, npartitions=3) for one in (table, response))
+    found = IN_MEMORY[name]().fit(frame, responses)
+    expected = IN_MEMORY[name]().fit(X, response.to_numpy())
+    np.testing.assert_allclose(found.predict(table), expected.predict(X), rtol=1e-9)
+    with pytest.raises(InvalidInputError, match="in memory"):
+        IN_MEMORY[name]().fit(*row_blocks(X, y, None))
 
 
 def test_several_responses_of_a_dask_array(tmp_path):

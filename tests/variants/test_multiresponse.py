@@ -10,7 +10,6 @@ from _helpers.responses import ALGORITHMS, make_responses, nipals, scaled, trace
 from sklearn.cross_decomposition import PLSRegression
 
 from plsdof import pls_path
-from plsdof._core.choice import RULES
 from plsdof.errors import InvalidInputError, PlsdofWarning, RankExhaustedError, RankExhaustedWarning
 from plsdof.inference import prediction_interval
 from plsdof.variants import _pls2 as joint_derivative
@@ -191,53 +190,12 @@ def test_unusable_input_is_refused(change, message):
         pls2_path(**{"X": X, "Y": Y, **change})
 
 
-@pytest.mark.parametrize("name", ["aic", "bic", "gcv"])
-def test_for_one_response_the_criteria_are_those_of_a_path(name):
-    X, Y = make_responses(30, 6, 1, seed=14)
-    joint, path = pls2_path(X, Y), pls_path(X, Y[:, 0])
-    np.testing.assert_allclose(joint.criterion(name), path.criterion(name, noise="dof"), rtol=1e-8)
-    for rule in RULES:
-        expected = path.select(name, "exact", noise="dof", rule=rule)
-        chosen = joint.select(name, rule=rule)
-        assert (chosen.n_components, chosen.rule) == (expected.n_components, rule)
-
-
-def test_the_joint_criterion_is_the_sum_over_responses():
-    X, Y = make_responses(40, 6, 3, seed=15)
-    path, n = pls2_path(X, Y), 40.0
-    rss, dof = path.rss, path.dof_by_response
-    variance = rss / (n - dof)
-    aic = np.sum(rss / n + 2 / n * variance * dof, axis=1)
-    np.testing.assert_allclose(path.criterion("aic"), aic, rtol=1e-12)
-    gcv = np.sum(rss / n / (1 - dof / n) ** 2, axis=1)
-    np.testing.assert_allclose(path.criterion("gcv"), gcv, rtol=1e-12)
-
-
-def test_with_equal_noise_the_penalty_is_the_joint_degrees_of_freedom():
-    X, Y = make_responses(40, 6, 3, seed=16)
-    same = np.tile(Y[:, :1], 3) + np.random.default_rng(0).normal(size=(40, 3))
-    path = pls2_path(X, same)
-    penalty = (path.criterion("aic") - path.rss.sum(axis=1) / 40) * 20
-    pooled = path.rss.sum(axis=1) / (3 * 40 - path.dof)
-    np.testing.assert_allclose(penalty, pooled * path.dof, rtol=0.1)
-
-
 def test_units_of_scaled_responses_do_not_matter():
     X, Y = make_responses(30, 6, 3, seed=17)
     one = pls2_path(X, Y, scale_response=True)
     other = pls2_path(X, Y * [1.0, 1e3, 1e-2] + 7.0, scale_response=True)
-    np.testing.assert_allclose(other.criterion("bic"), one.criterion("bic"), rtol=1e-8)
+    assert other.select().index == one.select().index
     np.testing.assert_allclose(other.dof, one.dof, rtol=1e-8)
-
-
-def test_undefined_criteria_are_never_chosen():
-    X, Y = make_responses(8, 12, 2, seed=18)
-    path = pls2_path(X, Y)
-    undefined = np.any(path.dof_by_response >= 8, axis=1)
-    assert undefined.any()
-    scores = path.criterion("gcv")
-    np.testing.assert_array_equal(np.isnan(scores), undefined)
-    assert not undefined[path.select("gcv", rule="global-minimum").index]
 
 
 def test_the_choice_is_near_the_best_number_of_components():
@@ -247,8 +205,7 @@ def test_the_choice_is_near_the_best_number_of_components():
     Y = latent @ rng.normal(size=(3, 4)) + 0.5 * rng.normal(size=(300, 4))
     path = pls2_path(X[:60], Y[:60], 10)
     errors = np.mean((path.predict(X[60:]) - Y[60:]) ** 2, axis=(1, 2))
-    for name in ("aic", "bic", "gcv"):
-        assert errors[path.select(name).index] < 1.05 * errors.min()
+    assert errors[path.select().index] < 1.05 * errors.min()
 
 
 @pytest.mark.slow
@@ -285,19 +242,9 @@ def test_new_rows_have_the_scores_that_training_rows_have(algorithm):
     np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda path: path.criterion("gmdl"), "criterion must be one of 'aic', 'bic', 'gcv'"),
-        (lambda path: path.select("bic", rule="best"), "rule must be one of"),
-        (lambda path: path.select("bic", cv=5), "cv does not belong"),
-        (lambda path: path.select(rule="paper"), "rule does not belong"),
-        (lambda path: path["2"], "row of a model"),
-    ],
-)
-def test_unusable_questions_are_refused(call, message):
-    with pytest.raises(InvalidInputError, match=message):
-        call(pls2_path(*make_responses(12, 4, 2)))
+def test_a_model_is_asked_for_by_its_row():
+    with pytest.raises(InvalidInputError, match="row of a model"):
+        pls2_path(*make_responses(12, 4, 2))["2"]
 
 
 def test_a_path_is_a_sequence_of_models():
@@ -352,8 +299,6 @@ def test_uncertain_degrees_of_freedom_are_not_given(monkeypatch):
     assert missing.any()
     np.testing.assert_array_equal(np.isinf(path.dof_error), missing)
     assert not missing[0]
-    np.testing.assert_array_equal(np.isnan(path.criterion("gcv")), missing)
-    assert not missing[path.select("gcv").index]
 
 
 def test_predictors_that_do_not_vary_leave_the_empty_model():

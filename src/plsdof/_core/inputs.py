@@ -338,6 +338,14 @@ def as_positive(values: Any, name: str, *, or_zero: bool = False) -> Array:
 
 def as_measured(values: Any, name: str) -> Any:
     """Return values with NaN for masked ones, after refusing dates and plans of a table."""
+    if hasattr(values, "__dask_graph__") and hasattr(values, "compute"):
+        values = values.compute()
+    kind = type(values).__name__
+    if kind in ("Gram", "Moments") or (hasattr(values, "reduce") and hasattr(values, "n_columns")):
+        raise InvalidInputError(
+            f"{name} is of type {kind}, and this needs an array in memory; PLS, principal "
+            "components and ridge regression do not."
+        )
     if hasattr(values, "collect"):
         raise InvalidInputError(
             f"{name} is a {type(values).__name__}, which holds no values yet; call its method "

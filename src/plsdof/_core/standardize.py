@@ -251,8 +251,8 @@ def require_enough(n_rows: int, total: float) -> None:
     """Refuse too few rows with a positive weight, or weights whose sum leaves too little to fit."""
     if n_rows < 2:
         raise InvalidInputError(
-            f"{n_rows} row(s) have a positive weight; at least 2 are needed. Check that rows are "
-            "observations and columns are variables."
+            f"{n_rows} row(s) have a weight other than zero; at least 2 are needed. Check that "
+            "rows are observations and columns are variables."
         )
     if total <= 1:
         raise InvalidInputError(

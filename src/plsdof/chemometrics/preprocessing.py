@@ -433,7 +433,11 @@ def _example(p: int) -> Array:
 def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Rows) -> dict[str, Any]:
     """Return what a step learns, by one pass."""
     if parameters.get("method") == "median" or name == IMPUTE or STEPS[name].supervised:
-        advice = "use msc, whose reference is the mean" if name == "msc" else "add --in-memory"
+        advice = (
+            "use msc, whose reference is the mean"
+            if name == "msc"
+            else "read it into memory (--in-memory)"
+        )
         raise InvalidInputError(
             f"{name} needs all rows at once, but the table is read piece by piece; {advice}."
         )

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 # ----------------------------------
 
 
+_COLUMNS = ("method", "parameter", "dof", "dof_std_error", "train_error", "cv_error")
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison:
     """One row per model of every method.
@@ -118,15 +121,7 @@ class Comparison:
 
     def columns(self) -> dict[str, Any]:
         """Return the table as a dictionary of columns."""
-        return {
-            "method": self.method,
-            "parameter": self.parameter,
-            "dof": self.dof,
-            "dof_std_error": self.dof_std_error,
-            "train_error": self.train_error,
-            "cv_error": self.cv_error,
-            **self.criteria,
-        }
+        return {name: getattr(self, name) for name in _COLUMNS} | self.criteria
 
     def to_frame(self) -> "DataFrame":
         """Return the table as a pandas data frame."""
@@ -135,25 +130,20 @@ class Comparison:
     def nearest(self, dof: float) -> dict[str, int]:
         """Return, for each method, the row whose Degrees of Freedom are nearest to ``dof``."""
         wanted = as_response(dof if np.ndim(dof) else [dof], 1, "dof")[0]
-        return self._of_all(self._smallest(np.abs(self.dof - wanted)), "dof")
+        return self._smallest(np.abs(self.dof - wanted), "dof")
 
     def best(self, by: str = "cv_error") -> dict[str, int]:
         """Return, for each method, the row with the smallest value of a column."""
         as_choice(by, "by", ("train_error", "cv_error", *self.criteria))
-        return self._of_all(self._smallest(self.columns()[by]), by)
+        return self._smallest(self.columns()[by], by)
 
-    def _smallest(self, values: Array) -> dict[str, int]:
-        """Return the row where values are smallest, for each method that has some."""
-        each = {name: np.flatnonzero(self.method == name) for name in self.paths}
-        return {
-            name: int(rows[np.nanargmin(values[rows])])
-            for name, rows in each.items()
-            if np.any(np.isfinite(values[rows]))
-        }
-
-    def _of_all(self, found: dict[str, int], column: str) -> dict[str, int]:
+    def _smallest(self, values: Array, column: str) -> dict[str, int]:
+        known = np.where(np.isfinite(values), values, np.inf)
+        found = {}
         for name in self.paths:
-            if name not in found:
+            rows = np.flatnonzero(self.method == name)
+            found[name] = int(rows[np.argmin(known[rows])])
+            if np.isinf(known[found[name]]):
                 raise NotAvailableError(
                     f"{column!r} is not known for {name!r}; errors are computed with cv=..."
                 )
@@ -161,10 +151,11 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the best model of each method as a table."""
-        validated = bool(np.any(np.isfinite(self.cv_error)))
-        by = "cv_error" if validated else next(iter(self.criteria), "train_error")
-        columns = self.columns()
-        best = [*self._smallest(columns[by]).values()]
+        columns, each = self.columns(), [self.method == name for name in self.paths]
+        wanted = ("cv_error", *self.criteria, "train_error")
+        known = (by for by in wanted if all(np.isfinite(columns[by][rows]).any() for rows in each))
+        by = next(known)
+        best = [*self.best(by).values()]
         return as_html(
             repr(self),
             {name: values[best] for name, values in columns.items() if name != "dof_std_error"},

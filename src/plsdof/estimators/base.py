@@ -287,8 +287,6 @@ def _numbers(X: Any, name: str) -> Any:
     scikit-learn sees to everything else. Lists may hold whole numbers beyond the range of floats,
     or rows of unequal length, of which it does not say what is wrong.
     """
-    if hasattr(X, "__dask_graph__") and hasattr(X, "compute"):
-        X = X.compute()
     ours = isinstance(X, int | list | tuple) or feature_names(X, name) is not None
     ours |= hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray)
     return as_float(X, name) if ours else as_measured(X, name)
@@ -323,7 +321,8 @@ def _header(X: Any, values: Any) -> Any:
     names = feature_names(X)
     if names is None:
         return values
-    return X.iloc[:0].set_axis(list(names), axis=1) if hasattr(X, "iloc") else X[:0]
+    head = X.head(0) if hasattr(X, "head") else X[:0]
+    return head.set_axis(list(names), axis=1) if hasattr(head, "set_axis") else head
 
 
 def _require_finite(values: Any, X: Any, *, holes: bool) -> None:

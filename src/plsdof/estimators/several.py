@@ -11,7 +11,7 @@ from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, given_
 from plsdof.inference.intervals import name_features
 from plsdof.variants.pls2 import PLS2, Algorithm, PLS2Model, PLS2Path, ResponsePath
 
-JointChoice = Literal["left-out", "average", "cv", "aic", "bic", "gcv", "hqc"]
+JointChoice = Literal["left-out", "average", "cv"]
 CHOICES = get_args(JointChoice)
 
 
@@ -25,10 +25,10 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
 
     Parameters
     ----------
-    n_components : int or {"left-out", "average", "cv", "gcv", "bic", "aic", "hqc"}
+    n_components : int or {"left-out", "average", "cv"}
         A fixed number, or how to choose it: by the errors of rows left out, with a small price for
-        complexity ("left-out", `PLS2Path.select`) or without ("cv"); an average of models instead
-        of one of them; or by the sum of a criterion over the responses (`PLS2Path.criterion`).
+        complexity ("left-out", `PLS2Path.select`) or without ("cv"); or an average of models
+        instead of one of them.
     max_components : int
         Limit of the search when the number is chosen.
     algorithm : {"nipals", "simpls"}
@@ -116,7 +116,7 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
             smallest = path[global_minimum(left.press)]
             selection = given_selection(smallest, left, "minimum", "cv-error")
         elif isinstance(how, str):
-            selection = path.select(how, groups=groups, cv=cv if how == LEFT_OUT else None)
+            selection = path.select(groups=groups, cv=cv)
         elif groups is None and cv is None:
             return path[-1]  # fewer than wanted where the data support no more (with a warning)
         else:

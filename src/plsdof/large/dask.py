@@ -1,10 +1,10 @@
 """Dask arrays and data frames as blocks: on threads, or on the workers of a cluster."""
 
+import operator
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +17,7 @@ from plsdof._core.inputs import (
     named_column,
     require_finite_columns,
     shortened,
+    unmasked,
 )
 from plsdof._core.rows import Block, Part, cut
 from plsdof.errors import InvalidInputError, MissingExtraError
@@ -91,8 +92,9 @@ class DaskBlocks:
             Shown above the progress bar.
         """
         delayed = dask_module().delayed
-        job = delayed(_Job(work, merge, self.axis, self.names), pure=False, traverse=False)
-        run, join = delayed(_work_on_chunk, pure=False), delayed(merge, pure=False)
+        each = partial(_on_chunk, work=work, merge=merge, axis=self.axis, names=self.names)
+        job = delayed(each, pure=False, traverse=False)
+        run, join = delayed(operator.call, pure=False), delayed(merge, pure=False)
         parts = [run(job, *piece) for piece in self.pieces]
         while len(parts) > 1:
             pairs = [join(*pair) for pair in zip(parts[::2], parts[1::2], strict=False)]
@@ -182,21 +184,15 @@ def _as_array(values: Any, name: str) -> Any:
         _require_numeric({str(label): kind for label, kind in frame.dtypes.items()})
         # The index is enough to count, which spares dask most of the reading.
         lengths = tuple(frame.index.map_partitions(len).compute())
-        meta = frame._meta.astype(np.float64)
-        values = frame.map_partitions(_frame_of_numbers, meta=meta).to_dask_array(lengths=lengths)
         if not any(lengths):
             raise InvalidInputError(f"{name} has no rows; check how it was filtered.")
-        return values
+        return frame.astype(np.float64).to_dask_array(lengths=lengths)
     _require_numeric({name: values.dtype})
-    if np.isnan(values.shape).any():
-        values = values.copy().compute_chunk_sizes()
-    if values.dtype == object:  # perhaps numbers: the workers will see
-        values = values.map_blocks(np.asarray, meta=np.empty((0,) * values.ndim))
-    return values
+    return values.copy().compute_chunk_sizes() if np.isnan(values.shape).any() else values
 
 
 def _require_numeric(types: dict[str, Any]) -> None:
-    text = [n for n, kind in types.items() if kind.kind not in "biuf" and str(kind) != "object"]
+    text = [label for label, kind in types.items() if kind.kind not in "biuf"]
     if text:
         found = ", ".join(sorted({str(types[label]) for label in text}))
         raise InvalidInputError(
@@ -218,10 +214,6 @@ def _merged_chunks(X: Any, axis: int) -> Any:
 def _like_rows(values: Any, X: Any, name: str, check: Callable[[Any, int], Any]) -> Any:
     """Return y or the weights as a dask array that is cut like the rows of X."""
     n, rows = X.shape[0], X.chunks[0]
-    if isinstance(values, str):
-        raise InvalidInputError(
-            f"{name} is {values!r}, but X is not a data frame with such a column; give the values."
-        )
     if not is_dask(values):
         values = check(values, n)
         if values is None:
@@ -261,90 +253,49 @@ def _tied(X: Any, y: Any, weights: Any = None) -> tuple[Any, Any, Any]:
 # --------------
 
 
-@dataclass(frozen=True)
-class _Job:
-    """What is done on every block, and what it takes to describe a fault in it."""
-
-    work: Callable[[Block], Any]
-    merge: Callable[[Any, Any], Any]
-    axis: int
-    names: tuple[str, ...] | None
-
-
-def _work_on_chunk(
-    job: _Job, number: int, first: int, declared: tuple[int, int], chunks: tuple[Any, Any, Any]
-) -> Any:
+def _on_chunk(
+    number: int,
+    first: int,
+    declared: tuple[int, int],
+    chunks: tuple[Any, Any, Any],
+    *,
+    work: Callable[[Block], Part],
+    merge: Callable[[Part, Part], Part],
+    axis: int,
+    names: tuple[str, ...] | None,
+) -> Part:
     """Make blocks of a chunk, small enough for the cache, and work on them."""
-    if np.shape(chunks[0]) != declared:
+    X, row = unmasked(chunks[0]), 0 if axis else first
+    if np.shape(X) != declared:
         raise InvalidInputError(
-            f"X in chunk {number} has shape {np.shape(chunks[0])}, where dask was told {declared}. "
-            "A function given to map_blocks that changes the shape needs its chunks argument."
+            f"X in chunk {number} has shape {np.shape(X)}, where dask was told {declared}. A "
+            "function given to map_blocks that changes the shape needs its chunks argument."
         )
-    row, column = (0, first) if job.axis else (first, 0)
     try:
-        X = _numbers(chunks[0], job.names, column)
         y = _vector(chunks[1], "y", row)
         weights = None if chunks[2] is None else _vector(chunks[2], "sample_weight", row)
         blocks = cut(
             X,
             y,
-            as_weights(weights, len(X)),
-            axis=job.axis,
-            step=block_length(X.shape[1 - job.axis]),
-            names=job.names or (),
+            as_weights(weights, len(y)),
+            axis=axis,
+            step=block_length(X.shape[1 - axis]),
+            names=names or (),
             first=first,
         )
-        return reduce(job.merge, map(job.work, blocks))
+        return reduce(merge, map(work, blocks))
     except InvalidInputError as error:
         raise InvalidInputError(f"In chunk {number}: {error}") from error
 
 
 def _vector(values: Any, name: str, row: int) -> Array:
-    numbers = _numbers(values[:, None], (name,))
-    require_finite_columns(numbers, (name,), name, row=row)
-    return numbers[:, 0]
-
-
-def _frame_of_numbers(frame: Any) -> Any:
-    names = tuple(map(str, frame.columns))
-    return type(frame)(_numbers(frame, names), columns=frame.columns, index=frame.index)
-
-
-def _numbers(chunk: Any, names: tuple[str, ...] | None, column: int = 0) -> Array:
-    """Return float64, with NaN for what is missing or masked."""
-    try:
-        if hasattr(chunk, "iloc"):
-            return np.asarray(chunk.to_numpy(dtype=np.float64, na_value=np.nan))
-        if isinstance(chunk, np.ma.MaskedArray):
-            return np.asarray(np.ma.filled(chunk.astype(np.float64), np.nan))
-        return np.asarray(chunk, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        columns = np.asarray(chunk, dtype=object).T
-        text = [column + j for j, values in enumerate(columns) if _is_text(values)]
-        labels = [names[j] if names else str(j) for j in text]
-        raise InvalidInputError(
-            f"column(s) {shortened(labels)} could not be read as numbers ({error}). Drop text "
-            "columns or encode them first."
-        ) from error
-
-
-def _is_text(values: Any) -> bool:
-    try:
-        np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        return True
-    return False
+    numbers = np.asarray(unmasked(values), dtype=np.float64)
+    require_finite_columns(numbers[:, None], (name,), name, row=row)
+    return numbers
 
 
 def _watched(total: Any, description: str) -> Any:
-    """Compute with a bar on stderr."""
+    """Compute with a bar on stderr; on a cluster its own page shows what is going on."""
     sys.stderr.write(f"{description}\n" if description else "")
-    get = dask_module("dask.base").get_scheduler()
-    if "Client" not in type(getattr(get, "__self__", None)).__name__:
-        with dask_module("dask.diagnostics").ProgressBar(out=sys.stderr):
-            return total.compute()
-    # On a client of dask.distributed.
-    (running,) = dask_module().persist(total)
-    with redirect_stdout(sys.stderr):
-        dask_module("distributed").progress(running, notebook=False)
-    return running.compute()
+    with dask_module("dask.diagnostics").ProgressBar(out=sys.stderr):
+        return total.compute()

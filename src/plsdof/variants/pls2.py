@@ -18,8 +18,8 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core import choice, criteria
-from plsdof._core.choice import LEFT_OUT, Loss, Rule, Selection
+from plsdof._core import choice
+from plsdof._core.choice import Loss, Selection
 from plsdof._core.display import one_line, plural
 from plsdof._core.exact import Exact
 from plsdof._core.filters import PLSFilter
@@ -52,13 +52,10 @@ from plsdof._core.standardize import (
 from plsdof._core.store import Store
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import NotAvailableError
 from plsdof.variants._pls2 import ALGORITHMS, Joint
 
 Algorithm = Literal["nipals", "simpls"]
-JointCriterion = Literal["left-out", "aic", "bic", "gcv", "hqc"]
-# Criteria whose sum over responses estimates one number, the total squared error of prediction.
-JOINT_CRITERIA = tuple(name for name, one in criteria.CRITERIA.items() if one.squared)
 # What a coordinate of a response of length one is at least: far below rounding.
 _FAINT = 1e-30
 _EPS = float(np.finfo(np.float64).eps)
@@ -302,12 +299,13 @@ class PLS2Path:
 
     def _of(self, j: int) -> ResponsePath:
         joint, method = self.joint, replace(PLS2, path=partial(_in_place, self, j))
+        found = ResponseFilter(joint, j)
         exact = ResponseExact(
             units=replace(self.units, y_mean=float(self.y_mean[j])),
             decomposition=self.decomposition,
             spectrum=_divisible(joint.spectra[j]),
-            filter=ResponseFilter(joint, j),
-            make_filter=partial(_with_response, joint, j),
+            filter=found,
+            make_filter=partial(_itself, found),  # another response is a fit of all, see `refit`
             noise_root=partial(self.noise_root, j),
         )
         return ResponsePath(
@@ -452,7 +450,12 @@ class PLS2Path:
             # A fold without a model repeats its last prediction, which is that of another model.
             exhausted[len(part) :, f] = True
             leverage[:, test] = part.responses[0].at(given.X[test]).leverage[last]
-            rounding = np.maximum(rounding, part.rounding(given.X[test])[last])
+            # What may be wrong with the coefficients, and the rounding of y itself.
+            fit, units = part.joint.fit, part.units
+            size = np.linalg.norm((given.X[test] - units.x_mean) / units.x_scale, axis=1).max()
+            error = size * np.linalg.norm(fit.coef, axis=(1, 2)) * fit.coef_error
+            error += ROUNDINGS * _EPS * float(np.max(np.abs(part.Y) / part.y_scale))
+            rounding = np.maximum(rounding, error[last])
         return LeftOut(
             parameters=read_only(self.n_components.astype(np.float64)),
             parameter_name="n_components",
@@ -467,17 +470,6 @@ class PLS2Path:
             exhausted=exhausted,
             rounding=read_only(rounding),
         )
-
-    def rounding(self, X_new: Array) -> Array:
-        """Return estimated rounding errors of predictions, the largest over rows. Shape (M + 1,).
-
-        In units of ``y_scale``.
-        """
-        fit = self.joint.fit
-        size = np.linalg.norm((X_new - self.units.x_mean) / self.units.x_scale, axis=1).max()
-        largest = float(np.max(np.abs(self.Y) / self.y_scale))
-        coef = np.linalg.norm(fit.coef, axis=(1, 2))
-        return np.asarray(size * coef * fit.coef_error + ROUNDINGS * _EPS * largest)
 
     def of_response(self, left: LeftOut, j: int) -> LeftOut:
         """Return what `left_out` has of one response, in its units; choices are still joint."""
@@ -494,23 +486,15 @@ class PLS2Path:
             joint=left,
         )
 
-    def select(
-        self,
-        criterion: JointCriterion | None = None,
-        *,
-        rule: Rule | None = None,
-        groups: Any = None,
-        cv: Any = None,
-        loss: Loss = "squared",
-    ) -> Selection:
+    def select(self, *, groups: Any = None, cv: Any = None, loss: Loss = "squared") -> Selection:
         """Choose one number of components for all responses.
+
+        By the errors of rows left out, added up over the responses (in units of ``y_scale``), with
+        a small price for complexity.
 
         Parameters
         ----------
-        criterion : {"left-out", "aic", "bic", "gcv", "hqc"}, optional
-            By default the errors of rows left out, added up over the responses (in units of
-            ``y_scale``), with a small price for complexity; or a criterion, see `criterion`.
-        rule, groups, cv, loss
+        groups, cv, loss
             As for `Path.select`.
 
         Examples
@@ -520,42 +504,11 @@ class PLS2Path:
         >>> pls2_path(X, X[:, :2] * [3.0, 1.0] + rng.normal(size=(30, 2))).select()
         Selection(n_components=..., criterion='left-out', rule='best-model', score=...)
         """
-        name = as_choice(
-            LEFT_OUT if criterion is None else criterion, "criterion", (LEFT_OUT, *JOINT_CRITERIA)
-        )
-        refused = {"rule": rule} if name == LEFT_OUT else {"groups": groups, "cv": cv}
-        for option, value in refused.items():
-            if value is not None:
-                raise InvalidInputError(
-                    f"{option} does not belong to a choice by {name!r}; leave it out."
-                )
-        if name == LEFT_OUT:
-            return choice.by_left_out([self.left_out(cv, groups)], loss, [self])
-        scores, used, q = self.criterion(name), rule or "first-minimum", len(self.names)
-        index = choice.choose(scores, used, self.dof)
-        label = f"{_label(index)} for {plural(q, 'response')}"
-        return Selection(
-            index=index,
-            parameter=float(index),
-            parameter_name="n_components",
-            scores=read_only(scores),
-            criterion=name,
-            rule=used,
-            summary=choice.choice_in_words(label, float(self.dof[index]), used, name),
-            # Each response by itself: that one intercept is one Degree of Freedom is said there.
-            _remarks=choice.criterion_remarks(
-                scores,
-                self.dof / q,
-                index,
-                self.units.n,
-                label=_label,
-                longer=self.is_longer(len(self)),
-            ),
-        )
+        return choice.by_left_out([self.left_out(cv, groups)], loss, [self])
 
     def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
-        return _label(index)
+        return plural(index, "component")
 
     def is_longer(self, models: int) -> bool:
         """Whether there are further models behind so many."""
@@ -567,27 +520,6 @@ class PLS2Path:
         chosen = choice.by_left_out(pool, loss, [self], average=True)
         weights = None if chosen.weights is None else chosen.weights[""]
         return PLS2Model(path=self, index=chosen.index, weights=weights, selection=chosen)
-
-    def criterion(self, name: str) -> Array:
-        """Evaluate a criterion for all responses together. Shape (M + 1,).
-
-        With W_j one over the squared ``y_scale`` (1 unless responses were scaled) and sigma_j^2 =
-        RSS_j / (n - DoF_j),
-
-            aic = sum_j W_j (RSS_j / n + 2 / n sigma_j^2 DoF_j),       bic: log(n) for 2,
-            gcv = sum_j W_j (RSS_j / n) / (1 - DoF_j / n)^2,
-
-        estimates of the total squared error of prediction, sum_j W_j |mu_j - muhat_j|^2 / n plus
-        noise, for noise that is independent between responses. For one response they are the
-        criteria of `Path.criterion` with noise "dof".
-
-        Parameters
-        ----------
-        name : {"aic", "bic", "gcv", "hqc"}
-        """
-        as_choice(name, "criterion", JOINT_CRITERIA)
-        scores = [one.criterion(name, noise="dof") for one in self.responses]
-        return np.asarray(np.array(scores).T @ self.y_scale**-2.0)
 
     def noise_root(self, j: int, weights: Array) -> Array:
         """Return R with sigma_j^2 RR' the covariance of the noise of all responses. (q, q).
@@ -612,12 +544,8 @@ class PLS2Path:
         )
 
 
-def _itself(exact: Exact) -> Exact:
-    return exact
-
-
-def _label(index: int) -> str:
-    return plural(index, "component")
+def _itself(found: Any, *_: Any) -> Any:
+    return found
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -840,12 +768,6 @@ def _in_place(
     Y = whole.Y.copy()
     Y[:, j] = as_response(y, len(Y))
     return pls2_path(X, Y, sample_weight=sample_weight, **options).responses[j]
-
-
-def _with_response(joint: Joint, j: int, spectrum: Spectrum) -> ResponseFilter:
-    """Return the filter of another response in the place of one."""
-    spectra = (*joint.spectra[:j], spectrum, *joint.spectra[j + 1 :])
-    return ResponseFilter(replace(joint, spectra=spectra), j)
 
 
 def _as_responses(Y: Any) -> tuple[tuple[str, ...], Array]:
