@@ -78,6 +78,12 @@ def test_decimal_commas_in_a_header_of_wavelengths_do_not_look_like_separators()
     assert layout.names == ("y", "1100,5", "1101,5")
 
 
+def test_two_columns_with_decimal_commas_are_no_table_of_commas(tmp_path):
+    table = read_table(write(tmp_path, "Sample;fat\ns-1;3,398\ns-2;4,125\ns-3;5,250\n"))
+    assert table.names == ("Sample", "fat")
+    assert table.numbers(("fat",))[:, 0].tolist() == [3.398, 4.125, 5.25]
+
+
 def test_quoted_names_may_contain_separators_and_line_ends(tmp_path):
     table = read_table(write(tmp_path, '"a,b","c\nd",e\n1,2,3\n4,5,6\n'))
     assert table.names == ("a,b", "c d", "e")

@@ -124,20 +124,14 @@ def joined(parts: Sequence[tuple[str, Spectra]]) -> Spectra:
         if set(one.columns) != set(first.columns):
             raise _unlike(other, file, "set of columns", listed(list(one.columns), 4, shortened))
     # Names of files without their ending, unless that is what tells them apart.
-    plain = [Path(name).stem for name, _ in parts]
-    twice = {name for name, count in Counter(plain).items() if count > 1}
+    stems = Counter(Path(name).stem for name, _ in parts)
     names = [
-        Path(file).name if stem in twice else stem
-        for stem, (file, _) in zip(plain, parts, strict=True)
+        Path(name).stem if stems[Path(name).stem] == 1 else Path(name).name for name, _ in parts
     ]
-    sizes = [len(one.values) for _, one in parts]
-    ids = (_numbered(name, size) for name, size in zip(names, sizes, strict=True))
-    titled = [one.titles or ("",) * len(one.values) for _, one in parts]
+    named = list(zip(names, (one for _, one in parts), strict=True))
     notes = dict.fromkeys(note for _, one in parts for note in one.notes)
     for key, what in _SAID.items():
-        silent = [
-            name for name, (_, one) in zip(names, parts, strict=True) if not getattr(one, key)
-        ]
+        silent = [name for name, one in named if not getattr(one, key)]
         if known[key] and silent:
             shown = f"{listed(silent, 3, shortened)}; taken for {known[key]}, as in other files."
             notes[f"No {what} in {shown}"] = None
@@ -147,16 +141,16 @@ def joined(parts: Sequence[tuple[str, Spectra]]) -> Spectra:
         quantity=known["quantity"],
         notes=tuple(notes),
         values=np.vstack([one.values for _, one in parts]),
-        titles=tuple(title for titles in titled for title in titles),
-        ids=tuple(name for some in ids for name in some),
+        titles=tuple(t for _, one in parts for t in one.titles or ("",) * len(one.values)),
+        ids=tuple(
+            name if len(one.values) == 1 else f"{name}-{number + 1}"
+            for name, one in named
+            for number in range(len(one.values))
+        ),
         columns={
             name: np.concatenate([one.columns[name] for _, one in parts]) for name in first.columns
         },
     )
-
-
-def _numbered(name: str, size: int) -> list[str]:
-    return [name] if size == 1 else [f"{name}-{number}" for number in range(1, size + 1)]
 
 
 def _unlike(other: str, first: str, what: str, how: str) -> InvalidInputError:
@@ -427,41 +421,42 @@ def _from_matlab(content: bytes, source: str, choice: str | None = None) -> Spec
         raise InvalidInputError("the MATLAB file is of version 7.3; save it with -v7.")
     found = {name: one for name, one in loadmat(source).items() if name[0] != "_"}
     numbers = {
-        name: one for name, one in found.items() if one.dtype.kind in "fiu" and one.ndim == 2
+        name: one.astype(np.float64)
+        for name, one in found.items()
+        if one.dtype.kind in "fiu" and one.ndim == 2
     }
     matrices = {name: one for name, one in numbers.items() if min(one.shape) > 1}
-    if choice is None and len(matrices) == 1:
-        (choice,) = matrices
-    if choice is None or choice not in matrices:
+    choice = next(iter(matrices)) if choice is None and len(matrices) == 1 else choice
+    if choice not in matrices:
         there = listed(list(matrices), 8, shortened) or "none"
         raise InvalidInputError(
             f"one matrix with a row for each spectrum is needed, and there are {there}; choose one "
             "with --sheet."
         )
-    values = np.asarray(matrices[choice], dtype=np.float64)
-    n, p = values.shape
-    vectors = {
-        name: one.ravel().astype(np.float64) for name, one in numbers.items() if 1 in one.shape
-    }
+    n, p = matrices[choice].shape
+    vectors = {name: one.ravel() for name, one in numbers.items() if 1 in one.shape}
     axes = [
         name for name, one in vectors.items() if one.size == p and (p != n or len(found[name]) == 1)
     ]
-    axis, notes = np.arange(1.0, p + 1), tuple[str, ...]()
-    if len(axes) == 1:
-        axis = vectors[axes[0]]
-    else:
-        why = f"{listed(axes, 4, shortened)} may be it" if axes else "no vector is as long"
-        notes = (f"The axis is not known ({why}): points are numbered from 1.",)
-    texts = {
+    columns: dict[str, Any] = {
+        name: one for name, one in vectors.items() if one.size == n and name not in axes
+    }
+    columns |= {
         name: np.array([str(np.squeeze(text)).strip() for text in one.ravel()], dtype=object)
         for name, one in found.items()
         if one.dtype.kind in "OU" and one.size == n
     }
-    columns: dict[str, Any] = {
-        name: one for name, one in vectors.items() if one.size == n and name not in axes
-    }
-    columns |= texts
+    notes = []
+    if len(axes) != 1:
+        why = f"{listed(axes, 4, shortened)} may be it" if axes else "no vector is as long"
+        notes.append(f"The axis is not known ({why}): points are numbered from 1.")
     unused = [name for name in found if name not in (choice, *columns, *axes)]
     if unused:
-        notes += (f"Not read: {listed(unused, 4, shortened)}.",)
-    return Spectra(format="MATLAB", axis=axis, values=values, columns=columns, notes=notes)
+        notes.append(f"Not read: {listed(unused, 4, shortened)}.")
+    return Spectra(
+        format="MATLAB",
+        axis=vectors[axes[0]] if len(axes) == 1 else np.arange(1.0, p + 1),
+        values=matrices[choice],
+        columns=columns,
+        notes=tuple(notes),
+    )

@@ -932,19 +932,12 @@ def files_in(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    try:
-        files = sorted(
-            file for file in path.iterdir() if file.is_file() and file.name[0] not in "._"
-        )
-    except OSError as error:
-        raise InvalidInputError(
-            f"{shortened_path(str(path))}: the folder could not be read: {error.strerror}."
-        ) from error
-    if not files:
-        raise InvalidInputError(
-            f"{shortened_path(str(path))}: no file in this folder; give one that holds "
-            "CSV or Parquet files, or a file."
-        )
+    with reading(str(path)):
+        files = sorted(one for one in path.iterdir() if one.is_file() and one.name[0] not in "._")
+        if not files:
+            raise InvalidInputError(
+                "no file in this folder; give one that holds CSV or Parquet files, or a file."
+            )
     return files
 
 

@@ -639,7 +639,6 @@ class _Reading:
     place: HeaderPlace
     header: list[str]
     extra: int | None
-    body: Cells
     width: int
     fit: tuple[float, float, int]
 
@@ -670,42 +669,26 @@ def _is_below(one: _Reading, other: _Reading) -> bool:
     first, names = one.lines[one.place.header], other.lines[other.place.header]
     return (
         other.fit[0] == 1.0
-        and len(other.header) > 2
+        and len(other.header) > 1
         and names < first <= other.lines[other.place.body]
     )
 
 
 def _reading(text: str, separator: str, given: bool, fewest: int = 2) -> _Reading | None:
+    """Read the first lines with a separator; None if that cannot be the one."""
     reader = _fields(io.StringIO(text, newline=None), separator)
-    rows, lines = [], []
     try:
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                rows.append(row)
-                lines.append(reader.line_num)
-    except csv.Error:  # a "field" of more than 131,072 characters: not this separator
+        found = [(row, reader.line_num) for row in reader if any(map(str.strip, row))]
+    except csv.Error:  # a "field" of more than 131,072 characters
         return None
-    return _judged(rows, lines, separator, given, fewest)
-
-
-def _fields(lines: Iterable[str], separator: str) -> Any:
-    """Return a reader of the fields of lines; blanks around them do not count."""
-    if separator == WHITE_SPACE:
-        lines, separator = (line.expandtabs(1).strip() for line in lines), " "
-    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
-
-
-def _judged(
-    rows: list[list[str]], lines: list[int], separator: str, given: bool, fewest: int
-) -> _Reading | None:
+    rows, lines = [row for row, _ in found], [line for _, line in found]
     if not rows or max(map(len, rows)) < fewest:
         return None
     place = find_header(rows, given=given)
     body = rows[place.body :]
     header, extra = _completed(names_of(rows, place.header), body)
     width, count = Counter(map(len, body)).most_common(1)[0] if body else (0, 0)
-    if 2 * count <= len(body):
-        width = 0
+    width = width if 2 * count > len(body) else 0
     if max(len(header), width) < fewest:
         return None
     even = sum(len(row) == len(header) for row in body) / max(1, len(body))
@@ -719,10 +702,16 @@ def _judged(
         place=place,
         header=header,
         extra=extra,
-        body=body,
         width=width,
         fit=(round(even, 2), round(_numeric_share(body, decimal), 2), len(header)),
     )
+
+
+def _fields(lines: Iterable[str], separator: str) -> Any:
+    """Return a reader of the fields of lines; blanks around them do not count."""
+    if separator == WHITE_SPACE:
+        lines, separator = (line.expandtabs(1).strip() for line in lines), " "
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
 
 
 def _completed(header: list[str], body: Cells) -> tuple[list[str], int | None]:
@@ -757,7 +746,11 @@ def _short_header(reading: _Reading, start: int) -> InvalidInputError:
 
 def _unclear_commas(reading: _Reading, names: tuple[str, ...]) -> tuple[str, ...]:
     """Say that 1,234 is read as 1.234, and refuse it beside 999, unless other numbers are clear."""
-    rows = [[cell.strip() for cell in row] for row in reading.body if len(row) == len(names)]
+    rows = [
+        [cell.strip() for cell in row]
+        for row in reading.rows[reading.place.body :]
+        if len(row) == len(names)
+    ]
     commas = [cell for row in rows for cell in row if "," in cell and _NUMBER[","].fullmatch(cell)]
     if reading.decimal != "," or not commas or not all(map(_UNCLEAR.fullmatch, commas)):
         return ()

@@ -74,13 +74,10 @@ def check_writable(file: str | os.PathLike[str]) -> None:
     target = Path(os.path.realpath(file))
     if target.is_dir():
         raise InvalidInputError(f"{os.fspath(file)!r} is a folder; give the name of a file in it.")
-    if not target.parent.is_dir():
-        raise InvalidInputError(
-            f"The folder of {os.fspath(file)!r} does not exist; create it or choose another one."
-        )
     if not os.access(target if target.exists() else target.parent, os.W_OK):
         raise InvalidInputError(
-            f"{os.fspath(file)!r} could not be written: no permission. Choose another folder."
+            f"{os.fspath(file)!r} could not be written: its folder does not exist, or may not be "
+            "written to. Choose another one."
         )
 
 
