@@ -515,6 +515,21 @@ def test_names_like_numbers_are_names(tmp_path):
         np.testing.assert_allclose(model.predict(backwards), model.predict(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("choice", ["left-out", "average"])
+def test_kernels_of_several_widths_are_kept(tmp_path, choice):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2))
+    y = np.column_stack([rows[:, 0], np.sin(4 * rows[:, 0]) + np.cos(5 * rows[:, 1])])
+    y += 0.1 * rng.normal(size=y.shape)
+    fitted = KernelPLSRegressor(choice, gamma=[0.01, 2.0]).fit(rows, y)
+    model = kept(fitted, tmp_path)
+    assert len({one.kernel.gamma for one in model.preparations}) == 2
+    new = rows + 0.1
+    np.testing.assert_allclose(model.predict(new), fitted.predict(new), rtol=1e-9, atol=1e-9)
+    limits = model.predict_interval(new)
+    np.testing.assert_allclose(limits, fitted.predict_interval(new), rtol=1e-9, atol=1e-9)
+
+
 def test_kernels_that_have_no_name_are_not_kept():
     for fitted in (
         KernelPLSRegressor(2, kernel="precomputed").fit(X @ X.T, Y),

@@ -84,10 +84,11 @@ class KernelRows:
     coef0: float
     rows: Array
     mean: Array
+    gamma: float = math.nan
 
-    def values(self, rows: Array, gamma: float) -> Array:
+    def values(self, rows: Array) -> Array:
         """Return centred kernel values of standardised rows. Shape (n_new, k)."""
-        width = None if math.isnan(gamma) else gamma
+        width = None if math.isnan(self.gamma) else self.gamma
         kernel = Kernel(name=self.name, gamma=width, degree=int(self.degree), coef0=self.coef0)
         return kernel(rows, self.rows) - self.mean
 
@@ -121,17 +122,17 @@ class Preparation:
             rows = np.asarray(self.preprocessing.transform(rows))
         return rows - self.x_mean
 
-    def features(self, deviation: Array, gamma: float) -> Array:
+    def features(self, deviation: Array) -> Array:
         """Return what coefficients multiply. Shape (n_new, size)."""
         if self.kernel is None:
             return deviation
-        return self.kernel.values(deviation / self.x_scale, gamma)
+        return self.kernel.values(deviation / self.x_scale)
 
-    def standardized(self, deviation: Array, gamma: float = math.nan) -> Array:
+    def standardized(self, deviation: Array) -> Array:
         """Return what rotations multiply. Shape (n_new, size)."""
         if self.kernel is None:
             return np.asarray(deviation / distances.row_units(self.x_scale))
-        return self.features(deviation, gamma)
+        return self.features(deviation)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -217,7 +218,6 @@ class FrozenResponse:
     members: tuple[Member, ...]
     choice: Mapping[str, Any]
     dof: float = math.nan
-    gamma: float = math.nan
     scores: Array = field(default_factory=_none)
     weights: Array = field(default_factory=_none)
     groups: float = math.nan
@@ -680,7 +680,7 @@ class FrozenModel:
         """Return predictions of a response, adjusted."""
         slope, shift = one.correction
         sums = sum(
-            self._prepared(each).features(deviations[each.preparation], one.gamma) @ each.coef
+            self._prepared(each).features(deviations[each.preparation]) @ each.coef
             for each in one.members
         )
         return np.asarray(slope * (one.y_mean + sums) + shift)
@@ -690,9 +690,7 @@ class FrozenModel:
         if one.reach == 0.0:
             return 0.0
         parts = [
-            each.leverage(
-                self._prepared(each).standardized(deviations[each.preparation], one.gamma)
-            )
+            each.leverage(self._prepared(each).standardized(deviations[each.preparation]))
             for each in one.members
         ]
         return np.asarray(1.0 / self.n + np.sum(parts, axis=0))
@@ -875,15 +873,9 @@ def _of_model(
     """Keep one response; its preparations begin at ``start``."""
     path, has_rows = model.path, model.path.given is not None
     left, members = model.left_out if has_rows else None, members_of(model)
-    if len(members) > 1 and path.is_dual:
-        raise NotAvailableError(
-            "A model file holds one kernel, and this is an average over several widths; keep it "
-            "with joblib.dump, or choose one width (n_components='left-out')."
-        )
     counted = intervals or path.is_counted
     single = len(members) == 1
     usable = single and intervals and not path.is_dual and math.isfinite(model.dof)
-    inputs = getattr(path, "_inputs", None)
     has_scores = intervals and isinstance(path, PLSPath) and not path.is_dual
     weights = model.shares if isinstance(model, Mixture) else np.ones(1)
     errors = calibration_errors(model) if left is not None and counted and single else None
@@ -898,7 +890,6 @@ def _of_model(
         parameter=float(model.parameter),
         dof=float(model.dof) if counted else math.nan,
         choice=_choice(model),
-        gamma=_maybe(getattr(getattr(inputs, "kernel", None), "gamma", None)),
         scores=_none() if left is None else model.scores,
         weights=_none() if left is None or left.sample_weight is None else left.sample_weight,
         groups=_maybe(None if left is None else left.groups),
@@ -973,6 +964,7 @@ def _kernel(model: Model) -> KernelRows | None:
         coef0=inputs.kernel.coef0,
         rows=read_only(np.array(inputs.rows)),
         mean=read_only(_mean_features(model)),
+        gamma=_maybe(inputs.kernel.gamma),
     )
 
 
@@ -1019,8 +1011,11 @@ class _Opened:
 
     @property
     def own_preparations(self) -> bool:
-        """Whether every response was prepared in a way of its own."""
-        return any(isinstance(m, Mixture) or m.path.before is not None for m in self.models)
+        """Whether every response was prepared in a way of its own, or by a kernel of its own."""
+        return any(
+            isinstance(one, Mixture) or one.path.is_dual or one.path.before is not None
+            for one in self.models
+        )
 
     def responses(self, count: int, given: str | None) -> tuple[str, ...]:
         """Return the names of the responses."""

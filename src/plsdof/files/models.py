@@ -22,8 +22,9 @@ preparations       a list of objects, what may happen to rows before coefficient
 x_mean, x_scale      p means and p scales; a scale is null where the column does not vary
 preprocessing        null, or an object: steps, a text such as "msc,savgol:15:2:1", and learned,
                      for every step an object of lists of p numbers
-kernel               null, or an object: name, degree and coef0 of a kernel, a matrix of training
-                     rows (k, p), standardised, and mean (k), their mean kernel values
+kernel               null, or an object: name, degree, coef0 and gamma (inverse width, or null) of
+                     a kernel, a matrix of training rows (k, p), standardised, and mean (k), their
+                     mean kernel values
 responses          a list of objects, one for each response:
 response             its name
 members              a list of objects: preparation (its position, from 0), coef (p, or k of a
@@ -31,7 +32,6 @@ members              a list of objects: preparation (its position, from 0), coef
 y_mean               mean of the response
 parameter, dof       number of components or alpha; Degrees of Freedom, or null if not counted
 choice               how the model was chosen (criterion, rule, label, message)
-gamma                inverse width of a kernel, or null
 scores               errors of rows left out, where intervals come from
 weights, groups      null, or weights of these rows; null, or the number of groups of rows that
                      were left out together
@@ -71,8 +71,8 @@ How far a row is from those of the training is, by the member with most weight, 
 Hotelling's T^2, and |u - L'R u|^2, its Q residual; where all scales are 1 or null, null counts as 1
 in them.
 
-*Version 3* has x_mean, x_scale, preprocessing and kernel beside names, coef beside y_mean, and
-rotations in check.
+*Version 3* has x_mean, x_scale, preprocessing and kernel beside names, coef and gamma beside
+y_mean, and rotations in check.
 
 Size: about 100 p bytes for each response, 10.7 (k + 2 m) p for its matrices, if they are kept.
 """
@@ -246,15 +246,19 @@ def from_content(content: dict[str, Any]) -> FrozenModel:
 
 def _of_version_3(content: dict[str, Any]) -> dict[str, Any]:
     """Return the content of a file of version 3 as version 4 has it."""
-    shared = ("x_mean", "x_scale", "preprocessing", "kernel")
-    preparation = {key: content[key] for key in shared if key in content}
+    given = msgspec.convert(content.get("responses"), list[dict[str, Any]])
+    keys = ("x_mean", "x_scale", "preprocessing")
+    shared = {key: content[key] for key in keys if key in content}
+    preparations = [shared]
+    if kernel := content.get("kernel"):  # responses had widths of their own
+        widths = [{"gamma": one["gamma"]} if "gamma" in one else {} for one in given]
+        preparations = [shared | {"kernel": kernel | width} for width in widths]
     responses = []
-    for one in msgspec.convert(content.get("responses"), list[dict[str, Any]]):
-        member = {"coef": one["coef"]} if "coef" in one else {}
-        if isinstance(one.get("check"), dict) and "rotations" in one["check"]:
-            member["rotations"] = one["check"]["rotations"]
-        responses.append(one | {"members": [member]})
-    return content | {"preparations": [preparation], "responses": responses}
+    for i, one in enumerate(given):
+        rotations = (one.get("check") or {}).get("rotations")
+        member = {"coef": one.get("coef"), "preparation": i if kernel else 0}
+        responses.append(one | {"members": [member | {"rotations": rotations}]})
+    return content | {"preparations": preparations, "responses": responses}
 
 
 class _Packed(msgspec.Struct):
