@@ -310,6 +310,30 @@ def test_what_takes_long_is_stopped_and_the_last_answer_stays(browser, address):
     assert view(browser)["n"] == 60
 
 
+def test_a_large_table_says_what_is_drawn_as_a_sample(browser, address, tmp_path):
+    rng = np.random.default_rng(0)
+    n, p = 2000, 3000
+    parts = rng.normal(size=(5, p)).cumsum(axis=1)
+    scores = rng.normal(size=(n, 5))
+    values = (scores @ parts + 0.1 * rng.normal(size=(n, p))).round(3)
+    frame = pd.DataFrame(values, columns=[str(1000 + j) for j in range(p)])
+    frame.insert(0, "y", (scores @ np.arange(1.0, 6.0) + rng.normal(size=n)).round(3))
+    frame.to_csv(file := tmp_path / "large.csv", index=False)
+    visit(browser, address)
+    # What takes longer than a moment says so.
+    find(browser, "#screen-table .drop input[type=file]").send_keys(str(file))
+    wait_until(browser, "return !document.getElementById('busy').hidden")
+    wait_until_settled(browser, 600)
+    go(browser, "model", 600)
+    words = find(browser, "#screen-model").text
+    assert "500 of 2000 rows are drawn" in words
+    assert "2000 of 3000 predictors are drawn" in words
+    assert press(browser, "END") > 0
+    wait_until_settled(browser)
+    go(browser, "spectra")
+    assert_stays_here(browser, address)
+
+
 def hostile_table(folder):
     rng = np.random.default_rng(0)
     names = [

@@ -27,6 +27,7 @@ from plsdof.datasets import load_ozone
 from plsdof.errors import InvalidInputError
 from plsdof.inference import coefficient_inference, noise_interval, prediction_interval
 from plsdof.report import write_report
+from plsdof.report.content import report_content
 
 
 @pytest.fixture(autouse=True)
@@ -287,3 +288,16 @@ def test_light_and_dark_have_the_same_names():
     light, dark = palettes()
     assert set(light) == set(dark)
     assert contrast(dark["paper"], "#000000") < 1.5
+
+
+def test_opls_is_drawn_if_it_is_asked_for(gasoline, page):
+    assert page[0]["opls"] is None
+    found = gasoline.analysed(opls=True)
+    drawn, expected = report_content(found)["opls"], found.path.opls(found.index)
+    assert drawn["orthogonal"] == found.index - 1
+    np.testing.assert_allclose(drawn["predictive"], expected.scores, rtol=1e-3)
+    np.testing.assert_allclose(drawn["beside"], expected.orthogonal_scores[:, 0], rtol=1e-3)
+    for name in ("loadings", "covariance", "correlation"):
+        np.testing.assert_allclose(drawn[name], getattr(expected, name), rtol=1e-3)
+    with pytest.raises(InvalidInputError):
+        Request(method="ridge", opls=True)

@@ -108,6 +108,8 @@ class Request:
         table is large.
     permutations : int or None
         Number of permuted responses to compare with.
+    opls : bool
+        Draw the components rotated as well: one that predicts, and those orthogonal to y.
 
     Examples
     --------
@@ -132,6 +134,7 @@ class Request:
     select: str | None = None
     std_errors: bool | None = None
     permutations: int | None = None
+    opls: bool = False
 
     def __post_init__(self) -> None:
         for name, allowed in {
@@ -194,6 +197,8 @@ class Request:
                 "one-standard-error chooses one model of a path by rows left out; leave out other "
                 "ways to choose."
             )
+        if self.opls and self.method != "pls":
+            yield f"opls is a rotation of PLS; leave it out with {self.method}."
         if self.seed is not None and not isinstance(self.cv, int):
             yield "seed is about random folds; say how many with cv."
         for name in ("rule", "dof"):

@@ -23,6 +23,7 @@ _NOT_FOR_CLASSES: dict[str, Any] = {
     "intervals": None,
     "covariance": "homoscedastic",
     "select": None,
+    "opls": False,
     "std_errors": None,
 }
 

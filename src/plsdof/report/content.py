@@ -217,6 +217,7 @@ def report_content(analysis: Analysis, most_models: int | None = None) -> dict[s
         "details": [_details(view, place) for place in view.shown],
         "spectra": _spectra(view),
         "components": _components(view),
+        "opls": _opls(view),
         "recipes": _recipes(view),
         "permutation": None if analysis.permutation is None else _permuted(analysis.permutation),
         "search": "" if analysis.search is None else readable(analysis.search.words, 900),
@@ -650,6 +651,24 @@ def _components(view: View) -> dict[str, Any] | None:
         "rotations": floats(path.x_rotations[columns, :count]),
         "x": floats(x[:, columns]),
         **_groups(view),
+    }
+
+
+def _opls(view: View) -> dict[str, Any] | None:
+    """Return the chosen model rotated, if that is asked for: scores, loadings and an S-plot."""
+    path, m = view.pls, view.analysis.index
+    if path is None or m == 0 or not view.analysis.request.opls:
+        return None
+    found, drawn = path.opls(m), view.shown_features
+    scores = standardized_rows(path, view.rows)[view.places] @ found.rotations[:, :2]
+    parts = {
+        name: getattr(found, name)[drawn] for name in ("loadings", "covariance", "correlation")
+    }
+    return {
+        "orthogonal": m - 1,
+        "predictive": rounded(scores[:, 0]),
+        "beside": None if m == 1 else rounded(scores[:, 1]),
+        **{name: rounded(values) for name, values in parts.items()},
     }
 
 

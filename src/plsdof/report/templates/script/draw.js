@@ -170,6 +170,9 @@ function addCharts() {
   add("chart-scores", drawScores, "across", "up", "row", "marked");
   add("chart-loadings", () => drawLoadings("loadings", "loading"), "across", "up");
   add("chart-weights", () => drawLoadings("weights", "weight"), "across", "up");
+  add("chart-opls-scores", drawRotated, "row", "marked");
+  add("chart-opls-s", drawSPlot);
+  add("chart-opls-loadings", () => overFeatures([{ name: "loading", values: content.opls.loadings, style: 0 }], "loading", everyFeature, null));
   const tables = spectra ? spectra.tables : [];
   tables.forEach((table) => add("chart-spectra-" + table.kind, () => drawSpectra(table), "row", "picked", "marked", "drag"));
 }

@@ -222,6 +222,29 @@ function drawContributions(kind, title) {
   return overFeatures(series, "part of " + title, components.picked.slice(0, values.length), null);
 }
 
+// O-PLS: scores coloured as those of the components, and an S-plot of the predictors.
+const classOf = (g, count) => (components.ordered ? theme.classes[classColor(g, count)] : theme.lines[g % 5]);
+
+function drawRotated(width) {
+  const { predictive: x, beside: y } = content.opls;
+  const frame = { x: around(x), y: around(y), width: width, names: ["predictive", "orthogonal"] };
+  const data = components.groups.map((name, g) => {
+    const marker = { color: classOf(g, components.groups.length), size: 8, symbol: SYMBOLS[g % 5] + (g < 5 ? "-open" : "") };
+    return pointsOf(where(components.group_of, g), x, y, frame, { marker: marker, name: label(cut(name, 40)) }, false);
+  });
+  data.push(ring(x[state.row], y[state.row]));
+  const zero = (title, ends) => zeroAxis(title, { range: ends });
+  return [data, layout(zero("predictive score", frame.x), zero("orthogonal score", frame.y), marking({}))];
+}
+
+function drawSPlot() {
+  const { covariance: x, correlation: y } = content.opls;
+  const words = features.names.map((name, j) => label(name + ": covariance " + brief(x[j]) + ", correlation " + brief(y[j])));
+  const marker = { color: theme.lines[0], size: 7, symbol: "circle-open" };
+  const data = [{ x: x, y: y, mode: "markers", marker: marker, text: words, hovertemplate: "%{text}<extra></extra>" }];
+  return [data, layout(zeroAxis("covariance"), zeroAxis("correlation", { range: [-1.05, 1.05] }), bare)];
+}
+
 // Scores of two components: groups differ in colour and symbol, rows beyond the ellipse have names.
 function drawScores(width) {
   const [a, b] = [state.across - 1, state.up - 1];
@@ -247,7 +270,7 @@ function drawScores(width) {
   names.forEach((name, g) => {
     const member = components.group_of.map((k) => k === g);
     const symbol = SYMBOLS[g % 5] + (g < 5 ? "-open" : "");
-    const marker = { color: components.ordered ? theme.classes[classColor(g, names.length)] : theme.lines[g % 5], size: 8, symbol: symbol };
+    const marker = { color: classOf(g, names.length), size: 8, symbol: symbol };
     const style = { marker: marker, name: label(cut(name, isNarrow() ? 20 : 40)), legendgroup: "g" + g };
     data.push(pointsOf(where(member.map((v, i) => v && !outside[i]), true), x, y, frame, style, false));
     const far = where(member.map((v, i) => v && outside[i]), true);
