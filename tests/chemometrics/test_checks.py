@@ -297,6 +297,17 @@ def test_a_slope_that_is_not_significant_is_refused_unless_forced():
         correction(y, yhat, "both")
 
 
+def test_a_correction_is_significant_where_the_check_says_so(spectra):
+    model, X, y = spectra
+    units = calibration_errors(model.model_).units
+    for seed in range(20):
+        rows = np.random.default_rng(seed).choice(len(y), 8, replace=False)
+        check = check_calibration(model, X[rows], y[rows])
+        for kind in ("bias", "slope"):
+            found = correction(y[rows], model.predict(X[rows]), kind, units=units, force=True)
+            assert found.significant is (check.passed[kind] is False)
+
+
 # Reference values that cannot be right
 # -------------------------------------
 

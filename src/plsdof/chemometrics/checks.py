@@ -539,7 +539,13 @@ class Correction:
 
 
 def correction(
-    y: Any, predicted: Any, kind: Kind = "bias", *, level: float = 0.95, force: bool = False
+    y: Any,
+    predicted: Any,
+    kind: Kind = "bias",
+    *,
+    units: float = math.inf,
+    level: float = 0.95,
+    force: bool = False,
 ) -> Correction:
     """Return the correction of bias, or of slope and bias, by control samples.
 
@@ -549,6 +555,8 @@ def correction(
         Reference values and predictions.
     kind : {"bias", "slope"}
         "bias" subtracts the mean error; "slope" takes the line of reference on predicted.
+    units : float
+        Rows (or groups) of the calibration, which widen the limits as in `check_calibration`.
     level : float
         Of the test.
     force : bool
@@ -570,9 +578,10 @@ def correction(
         )
     e, n, line = yhat - y, len(y), slope_test(y, yhat)
     slope, intercept, leverage = 1.0, -float(e.mean()), np.full(len(y), 1 / len(y))
-    significant = abs(intercept) > _t(n - 1, level) * float(e.std(ddof=1)) / math.sqrt(n)
+    wider = math.sqrt(1.0 + n / units)
+    significant = abs(intercept) > wider * _t(n - 1, level) * float(e.std(ddof=1)) / math.sqrt(n)
     if kind == "slope":
-        limit, dx = _t(n - 2, level), yhat - yhat.mean()
+        limit, dx = wider * _t(n - 2, level), yhat - yhat.mean()
         significant = line.t > limit
         if not line.slope > 0:
             raise InvalidInputError(

@@ -218,7 +218,8 @@ def adjust(
         rows = control_rows(fitted, file, reading, missing=missing, label=label)
         X, y = referenced(fitted, rows)
         kind: Kind = "slope" if slope else "bias"
-        made = correction(y, fitted.predict(X), kind, force=force)
+        units = fitted.calibration_errors.units
+        made = correction(y, fitted.predict(X), kind, units=units, force=force)
         new = fitted.adjusted(X, y, kind, reason=reason, force=force)
         content |= {"kind": kind, **asdict(made)}
         rmsep = (

@@ -583,7 +583,8 @@ class FrozenModel:
             raise InvalidInputError("An adjustment needs a reason, which is kept with the model.")
         from plsdof.files.models import model_checksum
 
-        one, made = self._only(), correction(y, self.predict(X), kind, force=force)
+        one, units = self._only(), self.calibration_errors.units
+        made = correction(y, self.predict(X), kind, units=units, force=force)
         forced = "" if made.significant else " (not significant)"
         kept = Adjustment(
             kind=kind,
