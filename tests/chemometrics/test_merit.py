@@ -61,7 +61,7 @@ def test_what_is_not_defined_is_nan():
 
 
 def test_what_does_not_belong_together_is_refused():
-    with pytest.raises(InvalidInputError, match="predicted has 2 entries"):
+    with pytest.raises(InvalidInputError):
         figures_of_merit([1.0, 2.0, 3.0], [1.0, 2.0])
-    with pytest.raises(InvalidInputError, match="at least one row"):
+    with pytest.raises(InvalidInputError):
         figures_of_merit([], [])

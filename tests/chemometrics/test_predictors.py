@@ -162,5 +162,5 @@ def test_t2_of_a_kernel_is_the_mahalanobis_distance_of_its_scores():
 def test_what_needs_predictors_is_refused_for_kernels_with_an_alternative(function):
     X, y = make_spectra(20, 6)
     path = kernel_pls_path(X, y, max_components=M)
-    with pytest.raises(NotAvailableError, match="permutation importance of a KernelPLSRegressor"):
+    with pytest.raises(NotAvailableError):
         function(path[M])

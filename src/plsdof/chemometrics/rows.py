@@ -188,7 +188,12 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
         fold, count = known.fold, known.groups
     else:
         fold = usual_folds(len(given.y))
-    t2, q = _left_out_distances(path, fold, model.index)
+    known_folds, key = _KNOWN.setdefault(path, {}), fold.tobytes()
+    if key not in known_folds or len(known_folds[key][0]) <= model.index:
+        most = max(1, model.index, min(len(path) - 1, _AT_ONCE))
+        with quietly():  # what there is to say of a fold was said of all rows
+            known_folds[key] = _measured(path, fold, most)
+    t2, q = known_folds[key]
     weights = np.ones(len(given.y)) if given.weights is None else given.weights
     rows = partial(LeftOutValues, weights=weights, units=len(given.y) if count is None else count)
     return LeftOutRows(
@@ -202,18 +207,8 @@ _KNOWN: weakref.WeakKeyDictionary[PLSPath, dict[bytes, tuple[Array, Array | None
 _KNOWN = weakref.WeakKeyDictionary()
 
 
-def _left_out_distances(path: PLSPath, fold: Integers, m: int) -> tuple[Array, Array | None]:
-    """Return T^2 and Q of the rows left out with 0, 1, ... components, at least m. (K, n) each."""
-    known = _KNOWN.setdefault(path, {})
-    key = fold.tobytes()
-    if key not in known or len(known[key][0]) <= m:
-        with quietly():  # what there is to say of a fold was said of all rows
-            known[key] = _measured(path, fold, max(1, m, min(len(path) - 1, _AT_ONCE)))
-    return known[key]
-
-
 def _measured(path: PLSPath, fold: Integers, size: int) -> tuple[Array, Array | None]:
-    """Fit the rest anew for every fold."""
+    """Return T^2 and Q of the rows left out with 0, ..., size components. (size + 1, n) each."""
     X = path.require_rows().X
     t2, q = np.zeros((size + 1, len(X))), np.zeros((size + 1, len(X)))
     for f in range(int(fold.max()) + 1):
@@ -222,16 +217,12 @@ def _measured(path: PLSPath, fold: Integers, size: int) -> tuple[Array, Array | 
         scores = rows @ _rotations(exact, size)
         # A fold without further components stays at its last one.
         taken = np.minimum(np.arange(size + 1), scores.shape[1])
-        t2[:, test] = (exact.spectrum.n - 1.0) * _sums_of_squares(scores)[taken]
+        sums = np.vstack([np.zeros(len(scores)), np.cumsum(scores.T**2, axis=0)])
+        t2[:, test] = (exact.spectrum.n - 1.0) * sums[taken]
         if not path.is_dual:
             loadings = times_predictors(part, exact.filter.scores[:, :size])
             q[:, test] = _squared_residuals(rows, scores, loadings)[taken]
     return read_only(t2), None if path.is_dual else read_only(q)
-
-
-def _sums_of_squares(scores: Array) -> Array:
-    """Return the squared lengths of the first 0, 1, ... scores. Shape (m + 1, n_rows)."""
-    return np.vstack([np.zeros(len(scores)), np.cumsum(scores.T**2, axis=0)])
 
 
 def _squared_residuals(rows: Array, scores: Array, loadings: Array) -> Array:
@@ -433,10 +424,8 @@ def t2_limit(n: float, m: int, level: float, training: bool) -> Limit:
     """Return the limit of T^2 for training rows, or for new ones."""
     spare = n - m - 1.0 if training else n - m
     method = "beta distribution" if training else "F distribution"
-    if m == 0:
-        return Limit(limit=np.nan, method=method, message="Without components T^2 is 0.")
-    if spare <= 0:
-        text = f"The {method} of T^2 needs n > {m + training}; n is {n:g}."
+    if m == 0 or spare <= 0:
+        text = f"T^2 of {m} components and {n:g} rows has no limit."
         return Limit(limit=np.nan, method=method, message=text)
     if training:
         value = (n - 1.0) ** 2 / n * betaincinv(m / 2, spare / 2, level)
