@@ -37,7 +37,7 @@ from plsdof import (
     penalized_pls_path,
     pls_path,
 )
-from plsdof.estimators.recipes import as_recipe, recipe_texts
+from plsdof.estimators.regressors import as_recipe, recipe_texts
 
 RESULTS = File(__file__).with_name("results") / "choice.json"
 MOST = 30

@@ -13,6 +13,10 @@ class InvalidInputError(PlsdofError, ValueError):
     """The data or an option cannot be used as given."""
 
 
+class NotNumericError(InvalidInputError, TypeError):
+    """Values are not numbers; numpy and scikit-learn raise a TypeError for some of them."""
+
+
 class RankExhaustedError(PlsdofError, ValueError):
     """More components were asked for than the data support, with ``strict=True``."""
 

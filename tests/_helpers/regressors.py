@@ -11,9 +11,14 @@ from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, StandardScaler
 
 from plsdof.complexity.regressors import monte_carlo_dof
-from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor
-from plsdof.estimators.linear import PCRegressor, PLSRegressor, RidgeRegressor
-from plsdof.estimators.several import PLS2Regressor
+from plsdof.estimators.regressors import (
+    KernelPLSRegressor,
+    PCRegressor,
+    PenalizedPLSRegressor,
+    PLS2Regressor,
+    PLSRegressor,
+    RidgeRegressor,
+)
 
 N, P = 24, 5
 

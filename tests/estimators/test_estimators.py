@@ -23,10 +23,15 @@ from plsdof import cross_validate, pls_path
 from plsdof.chemometrics import vip
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
 from plsdof.estimators.base import CHOICES, Choice
-from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor
-from plsdof.estimators.linear import PCRegressor, PLSRegressor, RidgeRegressor
-from plsdof.estimators.recipes import RecipeRegressor
-from plsdof.estimators.several import JointChoice
+from plsdof.estimators.regressors import (
+    JointChoice,
+    KernelPLSRegressor,
+    PCRegressor,
+    PenalizedPLSRegressor,
+    PLSRegressor,
+    RecipeRegressor,
+    RidgeRegressor,
+)
 from plsdof.selection import make_folds
 
 ESTIMATORS = [
@@ -297,7 +302,7 @@ def test_several_responses_of_sparse_predictors():
 def test_what_needs_dense_rows_says_so():
     X, y = sparse_problem()
     rows = scipy.sparse.csr_array(X)
-    with pytest.raises(TypeError, match=r"[Dd]ense"):
+    with pytest.raises(InvalidInputError):
         KernelPLSRegressor(2).fit(X, y).predict_interval(rows)
 
 
@@ -388,7 +393,7 @@ def test_parameters_of_the_wrong_kind_are_refused():
     with pytest.raises(InvalidInputError, match="scale must be True or False"):
         PenalizedPLSRegressor(2, scale="no").fit(X, y)
     model = PLSRegressor(2).fit(X, np.column_stack([y, -y]))
-    assert model.summary(response=np.int64(1)).facts["response"] == "y1"
+    assert model.summary(response="y1").facts["response"] == "y1"
 
 
 def test_variable_importance_of_the_chosen_model_has_names():

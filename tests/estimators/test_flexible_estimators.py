@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from plsdof import cross_validate
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
-from plsdof.estimators.flexible import KernelPLSRegressor, PenalizedPLSRegressor
+from plsdof.estimators.regressors import KernelPLSRegressor, PenalizedPLSRegressor
 from plsdof.variants.kernel import kernel_pls_path
 from plsdof.variants.penalized import penalized_pls_path
 
@@ -191,20 +191,21 @@ def test_the_pipeline_cross_validates_like_its_parts():
 
 
 @pytest.mark.parametrize(
-    ("model", "message"),
+    "model",
     [
-        (KernelPLSRegressor("best"), "n_components must be one of 'left-out'"),
-        (KernelPLSRegressor("best", gamma=[1.0]), "n_components must be one of 'left-out'"),
-        (KernelPLSRegressor(gamma=[]), "values of gamma to choose from must be a list"),
-        (KernelPLSRegressor(gamma=[[1.0]]), "values of gamma to choose from must be a list"),
-        (KernelPLSRegressor(gamma=[-1.0]), "gamma must be finite and > 0"),
-        (KernelPLSRegressor(kernel="linear", gamma=[1.0]), "gamma applies to the kernels"),
-        (PenalizedPLSRegressor(strength=[-1.0]), "strength must be a finite number >= 0"),
+        KernelPLSRegressor("best"),
+        KernelPLSRegressor("best", gamma=[1.0]),
+        KernelPLSRegressor(gamma=[]),
+        KernelPLSRegressor(gamma=[[1.0]]),
+        KernelPLSRegressor(gamma=[-1.0]),
+        KernelPLSRegressor(gamma=[0.0, 1.0]),
+        KernelPLSRegressor(kernel="linear", gamma=[1.0]),
+        PenalizedPLSRegressor(strength=[-1.0]),
     ],
     ids=str,
 )
-def test_unusable_parameters_are_refused(model, message):
-    with pytest.raises(InvalidInputError, match=message):
+def test_unusable_parameters_are_refused(model):
+    with pytest.raises(InvalidInputError):
         model.fit(*make_curve())
 
 

@@ -10,7 +10,7 @@ from plsdof._core.model import Mixture
 from plsdof.chemometrics import Preprocessor
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.errors import InvalidInputError, NotAvailableError, RecipeWarning
-from plsdof.estimators.recipes import recipe_texts
+from plsdof.estimators.regressors import recipe_texts
 from plsdof.inference import coefficient_inference
 
 X, Y = load_gasoline(return_X_y=True)

@@ -13,6 +13,7 @@ from plsdof._core.warnings import warn_caller
 from plsdof.errors import (
     InvalidInputError,
     LowLevelWarning,
+    NotNumericError,
     ResponseInPredictorsWarning,
 )
 
@@ -162,7 +163,7 @@ def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1, holes: bool = False
     names = feature_names(X, name)
     array = as_float(X, name)
     if array.ndim != 2:
-        hint = " Reshape a single feature with x.reshape(-1, 1)." if array.ndim == 1 else ""
+        hint = " Reshape your data: x.reshape(-1, 1) is one column." if array.ndim == 1 else ""
         raise InvalidInputError(
             f"{name} must be a table of two dimensions (rows, columns); got an array of "
             f"{array.ndim} dimension(s) with shape {array.shape}.{hint}"
@@ -170,11 +171,13 @@ def as_matrix(X: Any, name: str = "X", *, min_rows: int = 1, holes: bool = False
     n_rows, n_columns = array.shape
     if n_rows < min_rows:
         raise InvalidInputError(
-            f"{name} has {n_rows} row(s); at least {min_rows} are needed. "
+            f"{name} has {n_rows} row(s) (n_samples = {n_rows}); at least {min_rows} are needed. "
             "Check that rows are observations and columns are variables."
         )
     if n_columns == 0:
-        raise InvalidInputError(f"{name} has no columns; at least one predictor is needed.")
+        raise InvalidInputError(
+            f"{name} has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
+        )
     checked = np.nan_to_num(array, nan=0.0, posinf=np.inf, neginf=-np.inf) if holes else array
     require_finite_columns(checked, names, name, row_labels(X))
     return array
@@ -399,7 +402,7 @@ def as_float(values: Any, name: str) -> Array:
             return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(
+        raise NotNumericError(
             f"{name} must be numeric; {_where_not_numeric(values)}could not be read as numbers "
             f"({error}). Drop text columns or encode them first."
         ) from error

@@ -23,11 +23,13 @@ class Preparation(Protocol):
 
     ``learns_from_rows``: whether it has to be fitted anew without rows that are left out.
     ``looks_at_y``: whether it depends on the response, so that Degrees of Freedom of the method
-    alone are not those of both. ``fills_holes``: whether values may be missing.
+    alone are not those of both. ``fills_holes``: whether values may be missing. ``is_linear``:
+    whether what it returns is linear in X.
     """
 
     learns_from_rows: bool
     looks_at_y: bool
+    is_linear: bool
     fills_holes: bool
 
     def fit_transform(self, X: Any, y: Any) -> Any:
@@ -117,14 +119,14 @@ class Recipe:
         """Fit the same method, with the same options, to other rows."""
         if self.prepare is None:
             return self.method.path(X, y, sample_weight=sample_weight, **self.options)
-        chain, names = self.prepare(), feature_names(X)
+        chain = self.prepare()
         if (source := opened(X, y, sample_weight)) is not None:
             path = self.method.path(source.prepared(chain), **self.options)
             return path.after(chain, source, path.feature_names, recipe=self)
         if isinstance(X, Observations):
-            rows, y, sample_weight = X.X, X.y, X.weights
+            rows, y, sample_weight, names = X.X, X.y, X.weights, X.names
         else:
-            rows = as_matrix(X, holes=chain.fills_holes)
+            rows, names = as_matrix(X, holes=chain.fills_holes), feature_names(X)
             y = as_response(y, len(rows))
         prepared = chain.fit_transform(rows, y)
         path = self.method.path(prepared, y, sample_weight=sample_weight, **self.options)

@@ -750,7 +750,7 @@ def _pool(data: TableProblem, request: Request) -> Model | None:
         return None
     # They need scikit-learn, which takes a second to import.
     from plsdof.chemometrics.preprocessing import UndefinedRowsError
-    from plsdof.estimators.recipes import as_recipe, recipe_texts
+    from plsdof.estimators.regressors import as_recipe, recipe_texts
 
     kind = "table" if data.wavelengths is None else "spectra"
     rows, options = np.asarray(data.rows.X, dtype=float), {"max_components": request.max_components}

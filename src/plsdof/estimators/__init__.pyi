@@ -1,8 +1,8 @@
 from .classifier import PLSClassifier as PLSClassifier
-from .flexible import KernelPLSRegressor as KernelPLSRegressor
-from .flexible import PenalizedPLSRegressor as PenalizedPLSRegressor
-from .linear import PCRegressor as PCRegressor
-from .linear import PLSRegressor as PLSRegressor
-from .linear import RidgeRegressor as RidgeRegressor
-from .recipes import RecipeRegressor as RecipeRegressor
-from .several import PLS2Regressor as PLS2Regressor
+from .regressors import KernelPLSRegressor as KernelPLSRegressor
+from .regressors import PCRegressor as PCRegressor
+from .regressors import PenalizedPLSRegressor as PenalizedPLSRegressor
+from .regressors import PLS2Regressor as PLS2Regressor
+from .regressors import PLSRegressor as PLSRegressor
+from .regressors import RecipeRegressor as RecipeRegressor
+from .regressors import RidgeRegressor as RidgeRegressor

@@ -1,4 +1,4 @@
-"""What the estimators share: responses, a path per response, a chosen model, answers about it."""
+"""What the estimators share: rows checked once, a path per response, a chosen model, answers."""
 
 import numbers
 import os
@@ -16,33 +16,19 @@ from sklearn.base import (
     RegressorMixin,
     TransformerMixin,
 )
-from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from plsdof._core import inputs
 from plsdof._core.choice import LEFT_OUT, Selection, rule_in_words
 from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.folds import group_codes, make_folds
-from plsdof._core.inputs import (
-    Array,
-    as_choice,
-    as_count,
-    as_float,
-    as_matrix,
-    as_measured,
-    as_response,
-    as_sparse_rows,
-    as_weights,
-    feature_names,
-    require_finite_columns,
-    require_response_outside,
-    row_labels,
-    shortened,
-)
+from plsdof._core.inputs import Array, feature_names
 from plsdof._core.left_out import MOST, LeftOut
 from plsdof._core.model import Model, pooled
 from plsdof._core.path import Path
 from plsdof._core.plugins import plugin_for
 from plsdof._core.recipe import Method, Recipe
-from plsdof._core.standardize import Observations, observe
+from plsdof._core.standardize import observe
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import (
     EmptyModelWarning,
@@ -51,13 +37,7 @@ from plsdof.errors import (
     RankExhaustedWarning,
 )
 from plsdof.inference import intervals as inference
-from plsdof.inference.intervals import (
-    Covariance,
-    frame_library,
-    name_coefficients,
-    name_predictions,
-    response_names,
-)
+from plsdof.inference.intervals import Covariance
 from plsdof.inference.summary import Summary, summarize
 from plsdof.selection.cross_validation import cross_validate
 
@@ -67,14 +47,59 @@ if TYPE_CHECKING:
     from plsdof.files.frozen import FrozenModel
 
 
-# What all estimators share: one response or several columns of them, and linear prediction
-# -----------------------------------------------------------------------------------------
-
-_SPARSE = ["csr", "csc"]
+# Rows, checked once
+# ------------------
 
 
-class ShownAsStored(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose table in a notebook has what is stored, and computes nothing."""
+class Estimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator that checks rows, knows names of columns, and computes nothing when shown."""
+
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+    _path_takes_sparse = False
+
+    @property
+    def _takes_holes(self) -> bool:
+        """Whether values of X may be missing."""
+        missing = getattr(self, "missing", None)
+        return isinstance(missing, str) and missing == "impute"
+
+    @property
+    def _takes_sparse(self) -> bool:
+        """Whether X may be a scipy sparse matrix."""
+        return self._path_takes_sparse and not self._takes_holes
+
+    def path_rows(self, X: Any) -> Any:
+        """Return new rows, checked, as the path of this model takes them. Shape (n_new, p)."""
+        return self._fitted()._rows(X, reset=False)
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        """Check rows; note the number and names of columns, or compare these with those noted."""
+        names, is_sparse = feature_names(X), bool(scipy.sparse.issparse(X))
+        rows: Any
+        if is_sparse and self._takes_sparse:
+            rows = inputs.as_sparse_rows(X, X.shape[1]).astype(np.float64, copy=False)
+        else:
+            rows = inputs.as_matrix(X, min_rows=1 + reset, holes=self._takes_holes)
+        header = rows
+        if names is not None:  # as text, which is what scikit-learn knows; wavelengths are numbers
+            header = X.head(0) if hasattr(X, "head") else X[:0]
+            header = header.set_axis(list(names), axis=1) if hasattr(X, "set_axis") else header
+        try:
+            validate_data(self, header, reset=reset, skip_check_array=True)
+        except ValueError as error:
+            where = " (feature_names_in_)" if hasattr(self, "feature_names_in_") else ""
+            raise InvalidInputError(
+                f"{str(error).rstrip()}\nGive the columns of the training data{where} in their "
+                "order."
+            ) from error
+        if reset:
+            self._frames = inference.frame_library(X)
+        return rows
+
+    def _fitted(self) -> Self:
+        check_is_fitted(self)
+        return self
 
     def __dir__(self) -> list[str]:
         """List attributes; properties are not asked whether they have a value."""
@@ -89,248 +114,8 @@ class ShownAsStored(BaseEstimator):  # type: ignore[misc]
         return BaseEstimator._get_fitted_attr_html(stored, doc_link)
 
 
-class ResponseRegressor(RegressorMixin, ShownAsStored):  # type: ignore[misc]
-    """A regressor for y of shape (n,) or (n, q).
-
-    As in scikit-learn's linear models, attributes and predictions of a y with columns have one
-    entry per column, also if there is one column only.
-    """
-
-    # As they are for one response; those of several columns of y are arrays or tuples.
-    coef_: Array
-    intercept_: float
-    selection_: Selection | None
-    response_names_: tuple[str, ...] | None
-    n_features_in_: int
-    feature_names_in_: npt.NDArray[np.object_]
-    _path_takes_sparse = False
-    # Library of the data frame that it was fitted to.
-    _frames = "pandas"
-
-    def predict(self, X: Any) -> Array:
-        """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
-        rows = self.path_rows(X)
-        return np.asarray(rows @ self.coef_.T + self.intercept_)
-
-    def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a JSON file without code; `plsdof.load_model` reads it."""
-        from plsdof.files.models import save_model
-
-        save_model(self, file)
-
-    def without_data(self) -> "FrozenModel":
-        """Return the model without its training data: small to pickle, quick to predict.
-
-        It has predict, score and predict_interval by the errors of rows left out. A file that
-        `save` writes has the other intervals, and the distances T^2 and Q, too.
-        """
-        from plsdof.files.frozen import frozen_model
-
-        return frozen_model(self, intervals=False)
-
-    def adjusted(
-        self,
-        X: Any,
-        y: Any,
-        kind: Literal["bias", "slope"] = "bias",
-        *,
-        reason: str,
-        force: bool = False,
-    ) -> "FrozenModel":
-        """Return a frozen model whose predictions are corrected by control samples.
-
-        See `plsdof.files.frozen.FrozenModel.adjusted`.
-        """
-        from plsdof.files.frozen import frozen_model
-
-        return frozen_model(self).adjusted(X, y, kind, reason=reason, force=force)
-
-    @property
-    def one_response(self) -> bool:
-        """Whether y had one dimension."""
-        return self._fitted()._one_response
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.input_tags.sparse = self._takes_sparse
-        tags.input_tags.allow_nan = self._takes_holes
-        return tags
-
-    def path_rows(self, X: Any) -> Any:
-        """Return new rows, checked, as the path of this model takes them. Shape (n_new, p)."""
-        return self._new_rows(X, sparse=self._path_takes_sparse)
-
-    def _training_data(self, X: Any, y: Any) -> tuple[Any, Array]:
-        """Check the data, note what y looks like, and return X (n, p) and Y (n, q)."""
-        names = response_names(y)
-        if _is_plain(X, y):
-            # What scikit-learn's checks, which take longer than a small fit, would do.
-            values, responses = X, as_response(y, len(X))
-            self.n_features_in_ = X.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-        else:
-            values, responses = self._checked(X, y)
-        _require_finite(values, X, holes=self._takes_holes)
-        if not scipy.sparse.issparse(values) and responses.ndim == 1:
-            require_response_outside(values, responses, feature_names(X), getattr(y, "name", None))
-        self._one_response = responses.ndim == 1
-        self.response_names_, self._frames = names, frame_library(X)
-        return values, responses[:, None] if responses.ndim == 1 else as_matrix(responses, "y")
-
-    def _checked(self, X: Any, y: Any) -> tuple[Any, Array]:
-        """Let scikit-learn check the data, after our own checks, which name columns and rows."""
-        values, responses = check_X_y(
-            _numbers(X, "X"),
-            None if y is None else _responses(y),
-            estimator=self,
-            accept_sparse=_SPARSE if self._takes_sparse else False,
-            dtype=np.float64,
-            ensure_all_finite=False,
-            ensure_min_samples=2,
-            multi_output=True,
-            y_numeric=True,
-        )
-        validate_data(self, _header(X, values), skip_check_array=True)
-        return values, responses
-
-    @property
-    def _takes_holes(self) -> bool:
-        """Whether values of X may be missing."""
-        return False
-
-    @property
-    def _takes_sparse(self) -> bool:
-        """Whether X may be a scipy sparse matrix in `fit`."""
-        return self._path_takes_sparse
-
-    def _fitted(self) -> Self:
-        check_is_fitted(self)
-        return self
-
-    def _new_rows(self, X: Any, *, sparse: bool = False) -> Any:
-        self._fitted()
-        values = _numbers(X, "X")
-        if self._are_as_fitted(X, values):
-            _require_finite(values, X, holes=self._takes_holes)
-            return values
-        rows = check_array(
-            values,
-            estimator=self,
-            accept_sparse=_SPARSE if sparse else False,
-            dtype=np.float64,
-            ensure_all_finite=False,
-            input_name="X",
-        )
-        _require_finite(rows, X, holes=self._takes_holes)
-        try:
-            validate_data(self, _header(X, rows), reset=False, skip_check_array=True)
-        except ValueError as error:
-            where = " (feature_names_in_)" if hasattr(self, "feature_names_in_") else ""
-            raise InvalidInputError(
-                f"{str(error).rstrip()}\nGive the columns of the training data{where} in their "
-                "order."
-            ) from error
-        return rows
-
-    def _are_as_fitted(self, X: Any, values: Any) -> bool:
-        """Whether scikit-learn's checks, which take longer than a prediction, find nothing."""
-        known = getattr(self, "feature_names_in_", None)
-        return (
-            type(values) is np.ndarray
-            and values.dtype == np.float64
-            and values.ndim == 2
-            and len(values) > 0
-            and values.shape[1] == self.n_features_in_
-            and feature_names(X) == (None if known is None else tuple(known))
-        )
-
-    def _named_predictions(self, limits: Array, X: Any) -> "Array | DataFrame":
-        """Name limits (n_new, q, 2) by the rows of X and the responses, as far as these do."""
-        return name_predictions(limits, X, self.response_names_, one_response=self._one_response)
-
-    def _named_coefficients(self, limits: Array) -> "Array | DataFrame":
-        """Name limits (q, p, 2) by features and responses, as far as these have names."""
-        features = getattr(self, "feature_names_in_", None)
-        names, one = self.response_names_, self._one_response
-        return name_coefficients(limits, features, names, self._frames, one_response=one)
-
-    def _one_or_array(self, values: Sequence[Any]) -> Any:
-        """Return the only value of a single response, an array of all otherwise."""
-        return values[0] if self._one_response else np.array(values)
-
-    def _one_or_tuple(self, values: Sequence[Any]) -> Any:
-        """Return the only value, or all; None if there are none."""
-        if all(value is None for value in values):
-            return None
-        return values[0] if self._one_response else tuple(values)
-
-
-def _is_elsewhere(X: Any) -> bool:
-    """Whether X is a container that is read piece by piece; memory maps and sparse ones are not."""
-    in_memory = isinstance(X, np.ndarray) or scipy.sparse.issparse(X)
-    return not in_memory and plugin_for(X) is not None
-
-
-def _columns_of(y: Any) -> list[Any]:
-    """Return one response, or the columns of several."""
-    if len(getattr(y, "shape", ())) < 2:
-        return [y]
-    if hasattr(y, "columns"):
-        return [y[name] for name in y.columns]
-    return [y[:, j] for j in range(y.shape[1])]
-
-
-def _numbers(X: Any, name: str) -> Any:
-    """Return the numbers of a list or a table with named columns.
-
-    scikit-learn sees to everything else. Lists may hold whole numbers beyond the range of floats,
-    or rows of unequal length, of which it does not say what is wrong.
-    """
-    ours = isinstance(X, int | list | tuple) or feature_names(X, name) is not None
-    ours |= hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray)
-    return as_float(X, name) if ours else as_measured(X, name)
-
-
-def _is_plain(X: Any, y: Any) -> bool:
-    """Whether these are numpy arrays of numbers of one response, in the right shapes."""
-    return (
-        type(X) is np.ndarray
-        and type(y) is np.ndarray
-        and X.dtype == y.dtype == np.float64
-        and X.ndim == 2
-        and X.shape[0] >= 2
-        and X.shape[1] >= 1
-        and y.shape == X.shape[:1]
-    )
-
-
-def _responses(y: Any) -> Array:
-    """Return one or several responses as numbers, which are all there."""
-    values = as_float(y, "y")
-    if values.ndim == 1:
-        return as_response(y, len(values))
-    return as_matrix(y, "y") if values.ndim == 2 and values.shape[1] else values
-
-
-def _header(X: Any, values: Any) -> Any:
-    """Return something with as many columns as X, and their names as text if they have names.
-
-    scikit-learn knows names that are text only; wavelengths are often numbers.
-    """
-    names = feature_names(X)
-    if names is None:
-        return values
-    head = X.head(0) if hasattr(X, "head") else X[:0]
-    return head.set_axis(list(names), axis=1) if hasattr(head, "set_axis") else head
-
-
-def _require_finite(values: Any, X: Any, *, holes: bool) -> None:
-    is_sparse: bool = scipy.sparse.issparse(values)
-    if is_sparse:
-        as_sparse_rows(values, values.shape[1])
-    elif not holes or np.isinf(values).any():
-        require_finite_columns(values, feature_names(X), "X", row_labels(X))
+# Scores of the chosen components
+# -------------------------------
 
 
 class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
@@ -373,14 +158,7 @@ class LinearScoresMixin(ScoresMixin):
                 f"There are {len(chosen)} responses with components of their own, each with "
                 "another approximation of X; call inverse_transform of the path of one of models_."
             )
-        path, index = chosen[0]
-        scores = check_array(_numbers(X, "X"), dtype=np.float64, input_name="X")
-        if scores.shape[1] != index:
-            raise InvalidInputError(
-                f"X has {scores.shape[1]} column(s), but the chosen model has {index} "
-                "components; give scores as transform returns them."
-            )
-        return np.asarray(path.inverse_transform(scores))
+        return np.asarray(chosen[0][0].inverse_transform(X))
 
     @property
     def x_weights_(self) -> Array:
@@ -450,8 +228,8 @@ def _shares_of_y(path: Any, m: int) -> Array:
     return np.asarray(-np.diff(path.rss[: m + 1], axis=0) / total)
 
 
-# What the estimators share: one path per response, a model chosen on it, answers about it
-# ----------------------------------------------------------------------------------------
+# One path per response, a model chosen on it, answers about it
+# -------------------------------------------------------------
 
 CHOICES = (LEFT_OUT, "average", *CRITERIA, "cv")
 Choice = Literal["left-out", "average", "aic", "bic", "gmdl", "aicc", "cp", "gcv", "hqc", "cv"]
@@ -466,15 +244,21 @@ def warn_of_empty_models(selections: Sequence[Selection | None]) -> None:
         warn_caller(text, EmptyModelWarning)
 
 
-class PathRegressor(ResponseRegressor, Generic[PathType]):
+class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: ignore[misc]
     """Fit a path, choose a model on it, answer questions about that model.
 
-    With several responses every column of y has a path and a choice of its own, and attributes
-    have one entry per column. A subclass says which `_method` it fits with which `_options`, which
-    parameter is chosen (`_choice_name`) and how a fixed value of it becomes a row of the path
-    (`_fixed_index`).
+    With several responses every column of y has a path and a choice of its own. As in
+    scikit-learn's linear models, attributes and predictions of a y with columns have one entry per
+    column, also if there is one column only. A subclass says which `_method` it fits with which
+    `_options`, which parameter is chosen (`_choice_name`) and how a fixed value of it becomes a row
+    of the path (`_fixed_index`).
     """
 
+    # As they are for one response; those of several columns of y are arrays or tuples.
+    coef_: Array
+    intercept_: float
+    selection_: Selection | None
+    response_names_: tuple[str, ...] | None
     models_: tuple[Model, ...]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -495,93 +279,94 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         """
         self._check_options(groups)
         self._noise = getattr(self, "noise", None)
+        # Memory maps and sparse matrices are checked like arrays.
+        in_memory = isinstance(X, np.ndarray) or scipy.sparse.issparse(X)
+        elsewhere = self._path_takes_sparse and not in_memory and plugin_for(X) is not None
+        # With a choice the largest size is only a limit to the search.
         with quietly(RankExhaustedWarning) if isinstance(self._choice(), str) else nullcontext():
-            # The largest size is then only a limit to the search.
-            if self._path_takes_sparse and _is_elsewhere(X):
-                self._cv = self.cv
-                models = self._fit_elsewhere(X, y, sample_weight, groups)
+            if elsewhere:
+                weights, columns, self._cv = sample_weight, _columns_of(y), self.cv
+                self._one_response = len(columns) == 1
             else:
-                X, Y = self._training_data(X, y)
-                weights = as_weights(sample_weight, X.shape[0])
-                self._cv = self._split(X, Y, groups)
-                models = self._fit_models(X, Y, weights, groups)
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None:
-            named = tuple(map(str, names))
-            models = [replace(one, path=one.path.with_names(named)) for one in models]
+                X, columns = self._training_data(X, y)
+                weights = inputs.as_weights(sample_weight, X.shape[0])
+                self._cv = self._split(X, columns[0], groups)
+            models = self._fit_models(X, columns, weights, groups)
+        if elsewhere:
+            path = models[0].path
+            self.n_features_in_ = path.n_features
+            self.__dict__.pop("feature_names_in_", None)
+            if path.feature_names is not None:
+                self.feature_names_in_ = np.array(path.feature_names, dtype=object)
+            self._frames = "pandas"
+        self.response_names_ = inference.response_names(y)
         self._publish(models)
         return self
 
-    def _split(self, X: Any, Y: Array, groups: Any) -> Any:
+    def _training_data(self, X: Any, y: Any) -> tuple[Any, list[Array]]:
+        """Check the data, note what y looks like, and return X (n, p) and the columns of y."""
+        if y is None:
+            raise InvalidInputError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        rows, values = self._rows(X, reset=True), inputs.as_float(y, "y")
+        n = rows.shape[0]
+        self._one_response = values.ndim != 2
+        if not self._one_response:
+            columns = list(inputs.as_matrix(y, "y").T)
+            return rows, [inputs.as_response(one, n) for one in columns]
+        response = inputs.as_response(y, n)
+        if isinstance(rows, np.ndarray):
+            label = getattr(y, "name", None)
+            inputs.require_response_outside(rows, response, feature_names(X), label)
+        return rows, [response]
+
+    def _split(self, X: Any, y: Array, groups: Any) -> Any:
         """Return the folds of all responses: pairs of rows are drawn once."""
         if groups is not None:
-            group_codes(groups, len(Y))  # checked even where nothing is left out
+            group_codes(groups, len(y))  # checked even where nothing is left out
         if self.cv is None or isinstance(self.cv, numbers.Integral | str):
             return self.cv
-        return [(fold.train, fold.test) for fold in make_folds(X, Y[:, 0], self.cv, groups)]
+        return [(fold.train, fold.test) for fold in make_folds(X, y, self.cv, groups)]
 
     def _check_options(self, groups: Any) -> None:
         choice = self._choice()
+        by_criterion = isinstance(choice, str) and choice in CRITERIA
         if isinstance(choice, str):
-            as_choice(choice, self._choice_name, CHOICES)
-        if groups is not None and choice in CRITERIA:
+            inputs.as_choice(choice, self._choice_name, CHOICES)
+        if groups is not None and by_criterion:
             raise InvalidInputError(
                 f"{self._choice_name}={choice!r} takes rows as independent and cannot use groups; "
                 f"use {LEFT_OUT!r}, 'average' or 'cv', which leave them out together."
             )
-        by_criterion = isinstance(choice, str) and choice in CRITERIA
         for name in ("dof", "rule"):
-            if self._option(name) is None or by_criterion or (name == "rule" and choice == "cv"):
+            given = getattr(self, name, None)
+            if given is None or by_criterion or (name == "rule" and choice == "cv"):
                 continue
             raise InvalidInputError(
                 f"{name} belongs to a choice by an information criterion, such as 'bic'; got "
-                f"{name}={self._option(name)!r:.60} with {self._choice_name}={choice!r:.60}."
+                f"{name}={given!r:.60} with {self._choice_name}={choice!r:.60}."
             )
 
-    def _option(self, name: str) -> Any:
-        """Return a parameter of a choice by a criterion, which not all estimators have."""
-        return getattr(self, name, None)
-
-    def _fit_models(self, X: Any, Y: Array, weights: Array | None, groups: Any) -> list[Model]:
+    def _fit_models(
+        self, X: Any, columns: Sequence[Any], weights: Any, groups: Any
+    ) -> Sequence[Model]:
         """Fit the paths of all responses and recipes, and choose a model for each response."""
-        recipes = self._recipes(X.shape[1])
-        if len(recipes) == 1:
-            paths = self._paths(next(iter(recipes.values())), X, Y, weights)
-            models = [
-                self._chosen_on(path, X, y, weights, groups)
-                for path, y in zip(paths, Y.T, strict=True)
-            ]
-        else:
-            by_recipe = self._by_recipe(recipes, X, Y, weights)
-            models = [
-                self._pooled(dict(zip(by_recipe, paths, strict=True)), groups)
-                for paths in zip(*by_recipe.values(), strict=True)
-            ]
-        for one in models:
-            if one.path.given is not None:
-                one.path.given.own()
+        by_recipe = self._by_recipe(X, columns, weights)
+        models = []
+        for j, y in enumerate(columns):
+            paths = {name: every[j] for name, every in by_recipe.items()}
+            models.append(self._chosen_of(paths, X, y, weights, groups))
+            if (given := models[-1].path.given) is not None:
+                given.own()
         return models
 
-    def _fit_elsewhere(self, X: Any, y: Any, weights: Any, groups: Any) -> list[Model]:
-        """Fit data that are not one array, response by response."""
-        responses, models = _columns_of(y), []
-        for one in responses:
-            recipes = self._recipes(0)
-            paths = {name: recipe.fit(X, one, weights) for name, recipe in recipes.items()}
-            if len(paths) > 1:
-                models.append(self._pooled(paths, groups))
-            else:
-                models.append(self._chosen_on(paths[""], X, one, weights, groups))
-        path = models[0].path
-        self.n_features_in_ = path.n_features
-        self.__dict__.pop("feature_names_in_", None)
-        if path.feature_names is not None:
-            self.feature_names_in_ = np.array(path.feature_names, dtype=object)
-        self._one_response = len(responses) == 1
-        self.response_names_ = response_names(y)
-        return models
+    def _by_recipe(self, X: Any, columns: Sequence[Any], weights: Any) -> dict[str, list[Path]]:
+        """Fit the paths of all recipes."""
+        recipes = self._recipes().items()
+        return {name: self._paths(one, X, columns, weights) for name, one in recipes}
 
-    def _recipes(self, p: int) -> dict[str, Recipe]:  # noqa: ARG002
+    def _recipes(self) -> dict[str, Recipe]:
         """Return what is compared, by name: one recipe, or several for a pool."""
         options = self._options()
         scale = options.get("scale")
@@ -590,31 +375,31 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
             return {name: self._method.recipe(**options | {"scale": s}) for name, s in of.items()}
         return {"": self._method.recipe(**options)}
 
-    def _paths(self, recipe: Recipe, X: Any, Y: Array, weights: Array | None) -> list[Path]:
+    def _paths(self, recipe: Recipe, X: Any, columns: Sequence[Any], weights: Any) -> list[Path]:
         """Fit the paths of all responses."""
-        if scipy.sparse.issparse(X) or recipe.options.get("kernel") == "precomputed":
-            first = recipe.fit(X, Y[:, 0], weights)
-        else:
-            first = recipe.fit(self._observed(X, Y, weights), None)
-        given = first.given
-        if given is None or not given.in_memory or first.before is not None:
-            return [first, *(recipe.fit(X, y, weights) for y in Y.T[1:])]
-        if Y.shape[1] > 1:
-            given.own()  # one copy of X for all responses
-        kept = Y if weights is None else Y[weights > 0]
-        return [first, *(first.refit(y) for y in kept.T[1:])]
+        first = recipe.fit(*self._observed(recipe, X, columns[0], weights))
+        if len(columns) == 1 or not isinstance(X, np.ndarray) or first.before is not None:
+            return [first, *(recipe.fit(X, y, weights) for y in columns[1:])]
+        first.require_given().own()  # one copy of X for all responses
+        kept = slice(None) if weights is None else weights > 0
+        return [first, *(first.refit(y[kept]) for y in columns[1:])]
 
-    def _observed(self, X: Array, Y: Array, weights: Array | None) -> Observations:
-        """Return data that have been checked, with the first response, and their names."""
+    def _observed(self, recipe: Recipe, X: Any, y: Any, weights: Any) -> tuple[Any, ...]:
+        """Return what a recipe is fitted to: data that have been checked, with their names."""
+        if not isinstance(X, np.ndarray) or recipe.options.get("kernel") == "precomputed":
+            return X, y, weights
         names = getattr(self, "feature_names_in_", None)
-        named = None if names is None else tuple(map(str, names))
-        return observe(X, Y[:, 0].copy(), weights, named)
+        return observe(
+            X, y.copy(), weights, None if names is None else tuple(map(str, names))
+        ), None
 
-    def _by_recipe(
-        self, recipes: dict[str, Recipe], X: Any, Y: Array, weights: Array | None
-    ) -> dict[str, list[Path]]:
-        """Fit the paths of all recipes."""
-        return {name: self._paths(one, X, Y, weights) for name, one in recipes.items()}
+    def _chosen_of(
+        self, paths: dict[str, Path], X: Any, y: Any, weights: Any, groups: Any
+    ) -> Model:
+        """Choose a model of one recipe, or of several."""
+        if len(paths) > 1:
+            return self._pooled(paths, groups)
+        return self._chosen_on(next(iter(paths.values())), X, y, weights, groups)
 
     def _pooled(self, paths: dict[str, Path], groups: Any) -> Model:
         """Choose one model of several recipes, or average them."""
@@ -635,7 +420,7 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         name = list(paths)[best]
         return replace(models[best], selection=replace(chosen, recipe=best, recipe_name=name))
 
-    def _chosen_on(self, path: Path, X: Any, y: Array, weights: Array | None, groups: Any) -> Model:
+    def _chosen_on(self, path: Path, X: Any, y: Any, weights: Any, groups: Any) -> Model:
         choice = self._choice()
         if not isinstance(choice, str):
             model = path[self._fixed_index(path)]
@@ -647,13 +432,14 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         if choice == "cv":
             folds, recipe = 10 if self._cv is None else self._cv, path.same_models()
             results = cross_validate(X, y, recipe, folds, groups, sample_weight=weights)
-            selection = results.select(rule=self._option("rule") or "minimum")
+            selection = results.select(rule=getattr(self, "rule", None) or "minimum")
             if not path.has(selection.index):  # folds may have models that all rows do not have
                 selection = replace(selection, index=min(selection.index, len(path) - 1))
         elif choice == LEFT_OUT:
             selection = path.select(groups=groups, cv=self._cv)
         else:
-            options = {name: self._option(name) for name in ("dof", "noise", "rule")}
+            names = ("dof", "noise", "rule")
+            options: dict[str, Any] = {name: getattr(self, name, None) for name in names}
             selection = path.select(choice, **options)
         return replace(path[selection.index], selection=selection)
 
@@ -757,7 +543,11 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
             for one in self.models_
         ]
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in intervals], axis=1)
-        return self._named_predictions(limits, X)
+        one = self._one_response
+        named: Array | DataFrame = inference.name_predictions(
+            limits, X, self.response_names_, one_response=one
+        )
+        return named
 
     def conf_int(
         self, level: float = 0.95, *, covariance: Covariance = "homoscedastic"
@@ -783,28 +573,98 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         """
         results = self._inferences(level, covariance)
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in results])
-        return self._named_coefficients(limits)
+        features = getattr(self, "feature_names_in_", None)
+        named: Array | DataFrame = inference.name_coefficients(
+            limits, features, self.response_names_, self._frames, one_response=self._one_response
+        )
+        return named
 
     def summary(
         self,
         level: float = 0.95,
         *,
-        response: int | str | None = None,
+        response: str | None = None,
         covariance: Covariance = "homoscedastic",
     ) -> Summary:
         """Return a table of coefficients, standard errors, tests and intervals; print it.
 
         Its last line says what is held fixed and what the p-values test. With several responses
-        ``response`` says which, by number or name. Other options as for `conf_int`.
+        ``response`` says which, by name ("y0", "y1", ... without names). Other options as for
+        `conf_int`.
         """
         results = self._inferences(level, covariance)
         names = self.response_names_ or tuple(f"y{number}" for number in range(len(results)))
-        number = 0 if response is None and len(results) == 1 else _place(response, names)
+        number = 0
+        if response is not None or len(results) > 1:
+            number = names.index(inputs.as_choice(response, "response", names))
         features = getattr(self, "feature_names_in_", None)
         summary = summarize(self.models_[number], results[number], features)
         if self.response_names_ is None and self._one_response:
             return summary
         return replace(summary, facts={"response": names[number], **summary.facts})
+
+    def predict(self, X: Any) -> Array:
+        """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
+        rows = self.path_rows(X)
+        if hasattr(self, "coef_") and not self._takes_holes:
+            return np.asarray(rows @ self.coef_.T + self.intercept_)
+        predicted = [one.predict(rows) for one in self.models_]
+        return np.asarray(predicted[0] if self._one_response else np.column_stack(predicted))
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a JSON file without code; `plsdof.load_model` reads it."""
+        from plsdof.files.models import save_model
+
+        save_model(self, file)
+
+    def without_data(self) -> "FrozenModel":
+        """Return the model without its training data: small to pickle, quick to predict.
+
+        It has predict, score and predict_interval by the errors of rows left out. A file that
+        `save` writes has the other intervals, and the distances T^2 and Q, too.
+        """
+        from plsdof.files.frozen import frozen_model
+
+        return frozen_model(self, intervals=False)
+
+    def adjusted(
+        self,
+        X: Any,
+        y: Any,
+        kind: Literal["bias", "slope"] = "bias",
+        *,
+        reason: str,
+        force: bool = False,
+    ) -> "FrozenModel":
+        """Return a frozen model whose predictions are corrected by control samples.
+
+        See `plsdof.files.frozen.FrozenModel.adjusted`.
+        """
+        from plsdof.files.frozen import frozen_model
+
+        return frozen_model(self).adjusted(X, y, kind, reason=reason, force=force)
+
+    @property
+    def one_response(self) -> bool:
+        """Whether y had one dimension."""
+        return self._fitted()._one_response
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.allow_nan = self._takes_holes
+        return tags
+
+    def _one_or_array(self, values: Sequence[Any]) -> Any:
+        """Return the only value of a single response, an array of all otherwise."""
+        return values[0] if self._one_response else np.array(values)
+
+    def _one_or_tuple(self, values: Sequence[Any]) -> Any:
+        """Return the only value, or all; None if there are none."""
+        if all(value is None for value in values):
+            return None
+        return values[0] if self._one_response else tuple(values)
 
     def _on_paths(self) -> list[tuple[Any, int]]:
         """Return the paths of all models, and the row of the chosen one on each."""
@@ -834,16 +694,13 @@ class PathRegressor(ResponseRegressor, Generic[PathType]):
         return {name: getattr(self, name) for name in self._passed_on}
 
 
-def _place(response: Any, names: Sequence[str]) -> int:
-    """Return the number of a response that is given by number or name."""
-    if isinstance(response, str) and response in names:
-        return names.index(response)
-    if isinstance(response, numbers.Integral) and 0 <= int(response) < len(names):
-        return int(response)
-    raise InvalidInputError(
-        f"response must be a number in 0..{len(names) - 1} or one of {shortened(names, 10)}; got "
-        f"{response!r}."
-    )
+def _columns_of(y: Any) -> list[Any]:
+    """Return one response, or the columns of several."""
+    if len(getattr(y, "shape", ())) < 2:
+        return [y]
+    if hasattr(y, "columns"):
+        return [y[name] for name in y.columns]
+    return [y[:, j] for j in range(y.shape[1])]
 
 
 def given_selection(
@@ -876,7 +733,7 @@ class ComponentRegressor(PathRegressor[PathType]):
 
     def _fixed_index(self, path: Path) -> int:
         # Fewer than wanted where the data support no more (with a warning).
-        wanted = as_count(self.n_components, "n_components")
+        wanted = inputs.as_count(self.n_components, "n_components")
         return wanted if path.has(wanted) else min(wanted, len(path) - 1)
 
     def _options(self) -> dict[str, Any]:
@@ -887,5 +744,5 @@ class ComponentRegressor(PathRegressor[PathType]):
             # A walk by rows left out knows where to end; criteria and folds look at all models.
             size = None if self.n_components in (LEFT_OUT, "average") else MOST
         else:
-            size = as_count(size, name)
+            size = inputs.as_count(size, name)
         return {"max_components": size, **super()._options()}

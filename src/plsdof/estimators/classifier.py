@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from plsdof._core.choice import LEFT_OUT, Remark, Selection, remark
 from plsdof._core.display import plural
@@ -40,8 +40,8 @@ from plsdof.chemometrics.classes import (
 )
 from plsdof.chemometrics.diagnostics import vip
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
-from plsdof.estimators.base import LinearScoresMixin, ShownAsStored
-from plsdof.inference.intervals import frame_library, name_features
+from plsdof.estimators.base import Estimator, LinearScoresMixin
+from plsdof.inference.intervals import name_features
 from plsdof.inference.resampling import PermutationTest
 from plsdof.variants.pls2 import pls2_path
 
@@ -49,7 +49,7 @@ LOG_LOSS = "log-loss"
 
 
 @dataclass(eq=False, repr=False)
-class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type: ignore[misc]
+class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ignore[misc]
     """Partial Least Squares discriminant analysis with the number of components chosen for you.
 
     PLS regression on coded classes (one column of 0 and 1 for two classes, one per class for more),
@@ -146,37 +146,41 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type:
         """
         values, codes, weights = self._training_data(X, y, sample_weight)
         kept = np.ones(len(codes), dtype=bool) if weights is None else weights > 0
-        table = values if feature_names(X) is None else X
         fold = self._folds(values, codes, groups, kept)
         size = "max_components" if self._is_choice else "n_components"
         make: Any = pls_path if len(self.classes_) == 2 else pls2_path
         # The largest size of a choice is only a limit to the search.
         with quietly(RankExhaustedWarning) if self._is_choice else nullcontext():
             self.path_ = make(
-                table,
+                values if feature_names(X) is None else X,
                 self._coded(codes),
                 as_count(getattr(self, size), size),
                 scale=self.scale,
                 sample_weight=weights,
             )
-            rules = self._leave_out(values, codes, weights, fold, kept)
-        scores = self.left_out_.objective()
-        self.n_components_ = m = int(np.argmin(scores)) if self._is_choice else len(scores) - 1
-        self.selection_ = self._selection(scores, m) if self._is_choice else None
+            predictions, axes = self._leave_out(values, codes, weights, fold, kept)
+        left = self.left_out_
+        scores, m = left.objective(), len(left.log_loss) - 1
+        self.selection_ = None
+        if self._is_choice:
+            m = int(np.argmin(scores))
+            self.selection_ = self._selection(scores, m)
+        self.n_components_ = m
         # Discriminant functions of predictions are linear functions of the predictors.
-        slope, offset = rules[m]
+        self._weights = np.ones(len(left.codes)) if weights is None else weights[kept]
+        priors = None if self.priors is None else self.priors_
+        slope, offset = discriminant(predictions[m] @ axes[m], left.codes, self._weights, priors)
+        slope = axes[m] @ slope
         coef = np.asarray(self.path_[m].coef).reshape(values.shape[1], -1) @ slope
         intercept = np.atleast_1d(self.path_[m].intercept) @ slope + offset
         if len(self.classes_) == 2:
             coef, intercept = np.diff(coef, axis=1), np.diff(intercept)
         self.coef_, self.intercept_ = np.ascontiguousarray(coef.T), intercept
-        self._weights = None if weights is None else weights[kept]
-        self._fitted_labels = self.classes_[self._codes_of(self._decision(values[kept]))]
+        self._fitted_labels = self.predict(X)[kept]
         self.limits_ = None
         if self.novelty is not None:
-            rows, own = values[kept], codes[kept]
-            coded = self._coded(own)
-            self.limits_ = class_limits(self.path_, m, rows, coded, own, fold[kept], self.novelty)
+            rows, coded, part = values[kept], self._coded(left.codes), fold[kept]
+            self.limits_ = class_limits(self.path_, m, rows, coded, left.codes, part, self.novelty)
         return self
 
     # What a fit consists of
@@ -192,8 +196,8 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type:
         """Check the data, note the classes, and return X (n, p), codes (n,) and weights."""
         if self._is_choice:
             as_choice(self.n_components, "n_components", (LEFT_OUT,))
-        values, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        self._frames = frame_library(X)
+        labels, values = validate_data(self, y=y), self._rows(X, reset=True)
+        check_consistent_length(values, labels)
         check_classification_targets(labels)
         weights = as_weights(sample_weight, len(values))
         self.classes_ = np.unique(labels if weights is None else labels[weights > 0])
@@ -236,17 +240,11 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type:
         self, X: Array, codes: Integers, groups: Any, kept: npt.NDArray[np.bool_]
     ) -> Integers:
         """Return the fold of every row; those without weight do not count in a number of folds."""
-        numbers = None if groups is None else group_codes(groups, len(X))
-        fold = np.zeros(len(X), dtype=np.intp)
         if self.cv is None or isinstance(self.cv, int | np.integer):
             # Rows, or groups by their first row, are dealt out class by class.
             rows = np.flatnonzero(kept)
-            units = (
-                np.arange(len(rows)) if numbers is None else group_codes(numbers[rows], len(rows))
-            )
-            first = np.unique(units, return_index=True)[1]
-            order = np.argsort(codes[rows][first], kind="stable")
-            dealt = np.empty(len(first), dtype=np.intp)
+            units = rows if groups is None else group_codes(groups, len(X))[rows]
+            _, first, unit = np.unique(units, return_index=True, return_inverse=True)
             number = usual_folds(len(first)).max() + 1
             if self.cv is not None:
                 number = as_count(self.cv, "cv", minimum=2)
@@ -254,14 +252,15 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type:
                 raise InvalidInputError(
                     f"cv = {number} folds need as many rows or groups; there are {len(first)}."
                 )
-            dealt[order] = np.arange(len(first)) % number
-            fold[rows] = dealt[units]
+            dealt, fold = (np.empty(len(first), dtype=np.intp), np.zeros(len(X), dtype=np.intp))
+            dealt[np.argsort(codes[rows][first], kind="stable")] = np.arange(len(first)) % number
+            fold[rows] = dealt[unit]
         else:
-            times = np.zeros(len(X), dtype=np.intp)
-            for number, one in enumerate(make_folds(X, codes, self.cv, numbers)):
-                fold[one.test], times[one.test] = number, times[one.test] + 1
-            if np.any(times != 1):
+            tests = [one.test for one in make_folds(X, codes, self.cv, groups)]
+            order = np.concatenate(tests)
+            if not np.array_equal(np.sort(order), np.arange(len(X))):
                 raise InvalidInputError("cv must leave every row out exactly once.")
+            fold = np.repeat(np.arange(len(tests)), [len(one) for one in tests])[np.argsort(order)]
         for code, label in enumerate(self.classes_):
             if len(np.unique(fold[kept & (codes == code)])) < 2:
                 raise InvalidInputError(
@@ -277,13 +276,12 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type:
         weights: Array | None,
         fold: Integers,
         kept: npt.NDArray[np.bool_],
-    ) -> list[tuple[Array, Array]]:
-        """Leave rows out; return slopes (q, K) and offsets (K,) of predictions by every model."""
+    ) -> tuple[Array, list[Array]]:
+        """Leave rows out; return predictions (M + 1, n, q) of them, and what they differ in."""
         count = len(self.classes_)
-        numbers = range(int(fold.max()) + 1)
-        left = self.path_.left_out([(fold != one, fold == one) for one in numbers])
+        folds = [(fold != one, fold == one) for one in range(int(fold.max()) + 1)]
+        left = self.path_.left_out(folds)
         own, part = codes[kept], np.unique(fold[kept], return_inverse=True)[1]
-        w = np.ones(len(own)) if weights is None else weights[kept]
         Y = self._coded(own).reshape(len(own), -1)
         predictions = Y - left.residuals.reshape(len(left.residuals), *Y.shape)
         if count == 2:
@@ -291,22 +289,17 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type:
         else:
             fitted = self.path_.predict(values[kept])
             axes = [directions(one, min(m, count - 1)) for m, one in enumerate(fitted)]
-        priors = None if self.priors is None else self.priors_
         self.left_out_ = left_out_classes(
             predictions,
             axes,
             own,
             part,
-            weights=w,
-            priors=priors,
+            weights=np.ones(len(own)) if weights is None else weights[kept],
+            priors=None if self.priors is None else self.priors_,
             # Columns of all classes add up to one: one of them is not free.
             dof=left.dof if count == 2 else left.dof * (count - 1) / count,
         )
-        found = []
-        for one, basis in zip(predictions, axes, strict=True):
-            slope, offset = discriminant(one @ basis, own, w, priors)
-            found.append((basis @ slope, offset))
-        return found
+        return predictions, axes
 
     def _selection(self, scores: Array, m: int) -> Selection:
         left, remarks = self.left_out_, list[Remark]()
@@ -337,19 +330,18 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type:
         Logarithms of the probabilities but for a constant per row. For two classes (n_new,): the
         log-odds of the second one.
         """
-        values = self._decision(self.path_rows(X))
+        values = np.asarray(self.path_rows(X) @ self.coef_.T + self.intercept_)
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of new rows. Shape (n_new,)."""
-        found = self._codes_of(self._decision(self.path_rows(X)))
-        return np.asarray(self.classes_[found])
+        return np.asarray(self.classes_[self.predict_log_proba(X).argmax(axis=1)])
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of `predict_proba`. Shape (n_new, K)."""
-        values = self._decision(self.path_rows(X))
-        if len(self.classes_) == 2:
-            values = np.hstack([np.zeros_like(values), values])
+        values = self.decision_function(X)
+        if values.ndim == 1:
+            values = np.column_stack([np.zeros_like(values), values])
         return np.asarray(log_softmax(values, axis=1))
 
     def predict_proba(self, X: Any) -> Array:
@@ -430,7 +422,10 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type:
         -----
         The p-value is exact for exchangeable rows, or groups. Cost: one fit per permutation.
         """
-        draws, generator = as_count(n_permutations, "n_permutations", minimum=19), as_generator(rng)
+        draws, generator = (
+            as_count(n_permutations, "n_permutations", minimum=19),
+            as_generator(rng),
+        )
         labels = np.asarray(y)
         units = np.arange(len(labels)) if groups is None else group_codes(groups, len(labels))
         first = np.unique(units, return_index=True)[1]
@@ -472,25 +467,6 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, ShownAsStored):  # type:
     def dof_(self) -> float:
         """Complexity: Degrees of Freedom of the regression on the coded classes."""
         return float(self._fitted().path_[self.n_components_].dof)
-
-    def _decision(self, rows: Array) -> Array:
-        """Return the discriminant functions, (n, K); (n, 1) for two classes."""
-        return np.asarray(rows @ self.coef_.T + self.intercept_)
-
-    def _codes_of(self, decision: Array) -> Integers:
-        if len(self.classes_) == 2:
-            return np.asarray(decision[:, 0] > 0, dtype=np.intp)
-        return np.asarray(decision.argmax(axis=1))
-
-    def path_rows(self, X: Any) -> Array:
-        """Return new rows, checked."""
-        self._fitted()
-        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return rows
-
-    def _fitted(self) -> Self:
-        check_is_fitted(self)
-        return self
 
     def _on_paths(self) -> list[tuple[Any, int]]:
         return [(self._fitted().path_, self.n_components_)]

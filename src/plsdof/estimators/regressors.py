@@ -1,0 +1,812 @@
+"""scikit-learn estimators: thin shells around the paths."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+import numpy as np
+
+from plsdof._core.choice import LEFT_OUT, Rule, global_minimum
+from plsdof._core.criteria import DofKind, Noise
+from plsdof._core.fit import METHODS
+from plsdof._core.inputs import Array, as_choice, as_positive
+from plsdof._core.model import Mixture, Model, members_of
+from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
+from plsdof._core.recipe import Recipe
+from plsdof._core.warnings import warn_caller
+from plsdof.chemometrics.diagnostics import vip
+from plsdof.chemometrics.preprocessing import (
+    IMPUTE,
+    NOTHING,
+    Preprocessor,
+    UndefinedRowsError,
+    parse_chain,
+)
+from plsdof.errors import InvalidInputError, NotAvailableError, RecipeWarning
+from plsdof.estimators.base import (
+    Choice,
+    ComponentRegressor,
+    LinearScoresMixin,
+    PathRegressor,
+    PathType,
+    ScoresMixin,
+    given_selection,
+)
+from plsdof.inference.intervals import name_features
+from plsdof.variants.kernel import KERNEL_PLS, KernelFunction, KernelName, KernelPLSPath
+from plsdof.variants.penalized import PENALIZED_PLS, PenalizedPLSPath
+from plsdof.variants.pls2 import PLS2, Algorithm, PLS2Model, PLS2Path, ResponsePath
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+# PLS, principal components and ridge regression
+# ----------------------------------------------
+
+CvRule = Literal["minimum", "one-standard-error", "randomization"]
+
+
+@dataclass(eq=False, repr=False)
+class _LinearComponents(ComponentRegressor[PathType]):
+    """What PLS and PCR have in common."""
+
+    n_components: int | Choice = LEFT_OUT
+    _: KW_ONLY
+    max_components: int | None = None
+    scale: bool | Literal["auto"] = True
+    dof: DofKind | None = None
+    noise: Noise = None
+    rule: Rule | CvRule | None = None
+    cv: Any = None
+    missing: Literal["raise", "impute"] = "raise"
+
+    _path_takes_sparse = True
+
+    def _training_data(self, X: Any, y: Any) -> tuple[Any, list[Array]]:
+        as_choice(self.missing, "missing", ("raise", "impute"))
+        rows, columns = super()._training_data(X, y)
+        self.__dict__.pop("n_imputed_", None)
+        if self._takes_holes:
+            self.n_imputed_ = int(np.count_nonzero(np.isnan(rows)))
+        return rows, columns
+
+    def _recipes(self) -> dict[str, Recipe]:
+        recipes = super()._recipes()
+        if not self._takes_holes:
+            return recipes
+        fill = partial(Preprocessor, IMPUTE)
+        return {name: replace(one, prepare=fill) for name, one in recipes.items()}
+
+
+class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
+    """Partial Least Squares with the number of components chosen for you.
+
+    Parameters
+    ----------
+    n_components : int or str
+        A fixed number; or "left-out" for the smallest error of rows left out (`Path.select`);
+        "average" for an average of all models by the same errors (`Path.average`); an information
+        criterion such as "bic" (`Path.criterion`); or "cv" for cross-validation with a rule.
+    max_components : int, optional
+        The largest model to look at when the number is chosen: all of them are. By default the
+        first 20, then up to 30 while errors fall.
+    scale : bool or "auto"
+        Scale the columns to unit variance. "auto" compares both by rows left out; it is for
+        columns that share a unit, such as wavelengths.
+    dof : {"exact", "naive", "clipped"}, optional
+        Degrees of Freedom in a criterion; "exact" by default.
+    noise : {"left-out", "jacobian", "dof", "naive"} or float, optional
+        Noise variance in a criterion, in standard errors and in intervals of method "normal", see
+        `Path.noise_variance` and `Path.criterion`.
+    rule : str, optional
+        "first-minimum", "paper" or "global-minimum" for a criterion (`Path.select`);
+        "minimum" (default), "one-standard-error" or "randomization" for "cv".
+    cv : int, "loo", "blocks:5", splitter or iterable, optional
+        Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
+    missing : {"raise", "impute"}
+        "impute" fills missing values of X, also of new rows, by components of X alone
+        (`plsdof.chemometrics.LowRankImputer`), which are learned anew wherever rows are left out.
+        Degrees of Freedom are exact given the completed X.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Of the chosen model; of an average the weighted mean, a float.
+    dof_, noise_std_ : float
+        Degrees of Freedom and noise standard deviation of the chosen model.
+    coef_ : (p,) array
+        In original units.
+    intercept_ : float
+    path_ : PLSPath
+        All models.
+    selection_ : Selection or None
+        The choice in words and numbers; None for a fixed number.
+    model_ : Model
+        The chosen model, or average.
+    models_ : tuple of Model
+        The chosen models of all responses.
+    x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
+        Of the chosen components, one column each, as in scikit-learn's PLSRegression.
+    explained_variance_ratio_, y_explained_variance_ratio_ : (m,) arrays, m chosen components
+        Shares of the variance of X and y that each component explains.
+    n_imputed_ : int
+        Number of values of X that were filled; of ``missing="impute"`` only.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it was a data frame.
+    response_names_ : tuple of str or None
+        Name of a series y, or of the columns of a data frame.
+
+    Notes
+    -----
+    A y of shape (n, q) means q models, one per column, each with its own number of components and
+    Degrees of Freedom, on one decomposition of X. `predict` then has shape (n_new, q), ``coef_``
+    (q, p), the numbers above become (q,) arrays, ``selection_`` a tuple, and
+    ``models_[j].path`` is the path of a response. For components shared by all responses see
+    `PLS2Regressor`.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> model = PLSRegressor("bic", noise="jacobian").fit(X, y)
+    >>> model.n_components_, round(model.dof_, 2), round(model.noise_std_, 2)
+    (2, 6.46, 4.6)
+    >>> two = PLSRegressor().fit(X[:, 2:], X[:, :2])
+    >>> two.coef_.shape, two.n_components_.shape
+    ((2, 10), (2,))
+    """
+
+    _method = METHODS["pls"]
+
+    def vip(self) -> "Array | Series[float] | DataFrame":
+        """Return the variable importance of the chosen model, `chemometrics.vip`. Shape (p,).
+
+        A pandas series with one named entry per feature if the model was fitted on a data frame
+        (and pandas is installed), a frame with columns feature and value if that was one of polars.
+        If y had columns (q, p), or a data frame with one named column per response.
+        """
+        values = self._one_or_array([vip(one) for one in self._fitted().models_])
+        features = getattr(self, "feature_names_in_", None)
+        return cast("Array", name_features(values, features, self.response_names_, self._frames))
+
+
+class PCRegressor(LinearScoresMixin, _LinearComponents[PCRPath]):
+    """Principal components regression with the number of components chosen for you.
+
+    The order of principal components does not look at y, so that the useful ones need not come
+    first.
+
+    Parameters
+    ----------
+    n_components, max_components, scale, dof, noise, rule, cv, missing
+        As for `PLSRegressor`.
+
+    Attributes
+    ----------
+    path_ : PCRPath
+        All models.
+    n_components_, dof_, noise_std_, coef_, intercept_, selection_, model_, models_
+        As for `PLSRegressor`, also for several responses.
+    x_scores_, x_loadings_, x_rotations_, y_scores_, y_loadings_
+        Of the chosen components, one column each; the loadings are the weights, too.
+    explained_variance_ratio_, y_explained_variance_ratio_
+        Shares of the variance of X and y that each component explains.
+    n_features_in_, feature_names_in_, response_names_
+        As for `PLSRegressor`.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> model = PCRegressor("bic").fit(X, y)
+    >>> model.n_components_, model.dof_
+    (2, 3.0)
+    """
+
+    _method = METHODS["pcr"]
+
+
+@dataclass(eq=False, repr=False)
+class RidgeRegressor(PathRegressor[RidgePath]):
+    """Ridge regression with the penalty chosen for you.
+
+    Parameters
+    ----------
+    alpha : float or str
+        A penalty > 0 on the paper's scale (X scaled with divisor n - 1), or how to choose it, as
+        for `PLSRegressor`.
+    alphas : array of float, optional
+        Penalties to choose from; by default those of `ridge_path`.
+    scale, dof, noise, rule, cv
+        As for `PLSRegressor`.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty of the chosen model.
+    path_ : RidgePath
+        All models.
+    dof_, noise_std_, coef_, intercept_, selection_, model_, models_
+        As for `PLSRegressor`, also for several responses.
+    n_features_in_, feature_names_in_, response_names_
+        As for `PLSRegressor`.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> model = RidgeRegressor("gcv").fit(X, y)
+    >>> round(model.dof_, 1)
+    12.5
+    """
+
+    alpha: float | Choice = LEFT_OUT
+    _: KW_ONLY
+    alphas: Any = None
+    scale: bool | Literal["auto"] = True
+    dof: DofKind | None = None
+    noise: Noise = None
+    rule: Rule | CvRule | None = None
+    cv: Any = None
+
+    _choice_name = "alpha"
+    _path_takes_sparse = True
+    _method = METHODS["ridge"]
+
+    @property
+    def alpha_(self) -> float:
+        """Penalty of the chosen model; (q,) array if y had columns."""
+        alpha: float = self._one_or_array([one.parameter for one in self._fitted().models_])
+        return alpha
+
+    def _fixed_index(self, path: Path) -> int:  # noqa: ARG002
+        return 0
+
+    def _options(self) -> dict[str, Any]:
+        alphas = self.alphas if isinstance(self.alpha, str) else [self.alpha]
+        return {"alphas": alphas, **super()._options()}
+
+
+# Several recipes: scaling, preprocessing and size at once
+# --------------------------------------------------------
+
+# What spectra and tables are compared in. Of 5, 8 and 14 candidates five are as good as any for an
+# average, and better for one model; columns of a table differ in units, so all are scaled.
+PRESETS = ("spectra", "table")
+_SCALE = "scale"
+# Points of the window of a derivative, fewer for short spectra, and the degree of its polynomial.
+_WINDOW, _DEGREE = 11, 2
+
+
+def recipe_texts(recipes: str | Sequence[Any], p: int) -> list[Any]:
+    """Return the recipes of a name for p columns, or those given, as texts or Recipe.
+
+    Examples
+    --------
+    >>> recipe_texts("spectra", 401)
+    ['none', 'scale', 'snv', 'savgol:11:2:1', 'savgol:11:2:2']
+    >>> recipe_texts("table", 12)
+    ['scale', 'adaptive']
+    """
+    if recipes == "table":
+        return [_SCALE, "adaptive"]
+    if recipes == "spectra":
+        window = min(_WINDOW, (p - 1) // 2 * 2 + 1)
+        along = [f"savgol:{window}:{_DEGREE}:{k}" for k in (1, 2) if window > _DEGREE]
+        return [NOTHING, _SCALE, *(["snv"] if p >= 3 else []), *along]
+    if isinstance(recipes, str) or not isinstance(recipes, Sequence) or not len(recipes):
+        raise InvalidInputError(
+            "recipes must be 'spectra' (columns share a unit and follow each other), 'table', or a "
+            f"list of texts such as ['none', 'scale', 'snv,savgol:15:2:1']; got {recipes!r:.80}."
+        )
+    return list(recipes)
+
+
+def as_recipe(text: Any, options: Mapping[str, Any]) -> Recipe:
+    """Return a recipe of Partial Least Squares: steps with commas between, "scale" among them.
+
+    Examples
+    --------
+    >>> as_recipe("snv,scale", {"max_components": 5})
+    Recipe(pls, max_components=5, scale=True)
+    """
+    if isinstance(text, Recipe):
+        return text
+    if not isinstance(text, str):
+        raise InvalidInputError(f"A recipe is a text such as 'snv' or 'scale'; got {text!r:.80}.")
+    words = [word.strip() for word in text.split(",")]
+    steps = ",".join(word for word in words if word != _SCALE) or NOTHING
+    parse_chain(steps)
+    prepare = None if steps == NOTHING else partial(Preprocessor, steps)
+    made = METHODS["pls"].recipe(**options, scale=_SCALE in words)
+    return Recipe(method=made.method, options=made.options, prepare=prepare)
+
+
+@dataclass(eq=False, repr=False)
+class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
+    """Partial Least Squares with scaling, preprocessing and size chosen, or averaged, at once.
+
+    Every recipe has its own matrix of left-out residuals, of the same folds; one objective over
+    the models of all recipes chooses one of them, or weights them all.
+
+    Parameters
+    ----------
+    n_components : {"left-out", "average"} or int
+        One model, an average of many, or the best recipe for a fixed size.
+    recipes : {"spectra", "table"} or list
+        "spectra": as measured, scaled, snv, first and second derivative; for columns that share a
+        unit and follow each other. "table": scaled, and scaled columns weighted by their
+        coefficients in a ridge regression, for columns of any units. Or a list of texts, such as
+        ["none", "scale", "snv", "msc,savgol:15:2:1"] (steps as for
+        `plsdof.chemometrics.Preprocessor`), or of `Recipe`.
+    max_components : int, optional
+        The largest model to look at, of every recipe; by default as for `PLSRegressor`.
+    cv : int, splitter or iterable, optional
+        Folds of the rows that are left out, as for `PLSRegressor`.
+
+    Attributes
+    ----------
+    recipe_ : str
+        The chosen recipe; of an average that with most weight.
+    weights_ : pandas.DataFrame, or mapping
+        Of an average: recipe x components -> weight; of one model a single one.
+    n_components_, selection_, model_, path_
+        As for `PLSRegressor`; of an average over recipes those of the recipe with most weight.
+    dof_, dof_kind_
+        Degrees of Freedom, and whether they are "exact" or "left-out" (where a recipe looks at y,
+        as "adaptive" does).
+    coef_, intercept_
+        Where every recipe that is used is linear in X.
+
+    Notes
+    -----
+    Cost: about that of one `PLSRegressor` per recipe. Steps that learn from rows are made again in
+    every fold. What it gains, measured: docs/choice.md.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, y = load_gasoline(return_X_y=True)
+    >>> model = RecipeRegressor("average", recipes=["none", "scale"]).fit(X, y)
+    >>> model.recipe_, round(model.model_.rmse, 3)
+    ('scale', 0.202)
+    """
+
+    n_components: int | Literal["left-out", "average"] = LEFT_OUT
+    _: KW_ONLY
+    recipes: Any = "spectra"
+    max_components: int | None = None
+    cv: Any = None
+
+    _method = METHODS["pls"]
+    _passed_on = ()
+
+    def _recipes(self) -> dict[str, Recipe]:
+        options = self._options()
+        texts = recipe_texts(self.recipes, self.n_features_in_)
+        return {str(text): as_recipe(text, options) for text in texts}
+
+    def _by_recipe(self, X: Any, columns: Sequence[Any], weights: Any) -> dict[str, list[Path]]:
+        found: dict[str, list[Path]] = {}
+        for name, one in self._recipes().items():
+            try:
+                found[name] = self._paths(one, X, columns, weights)
+            except UndefinedRowsError as error:
+                if self.recipes not in PRESETS:
+                    raise
+                warn_caller(f"The recipe {name!r} is left out: {error}", RecipeWarning)
+        return found
+
+    def _chosen_of(self, paths: dict[str, Path], *data: Any) -> Model:
+        return self._pooled(paths, data[-1])  # also of one recipe: it has a name
+
+    def _publish_coef(self, models: Any) -> None:
+        self.__dict__.pop("coef_", None)
+        self.recipe_ = self._one_or_tuple([one.selection.recipe_name for one in models])
+        paths = [one.path for model in models for one in members_of(model)]
+        if all(path.before is None or path.before.is_linear for path in paths):
+            coefs = [linear_in_x(model, self.n_features_in_) for model in models]
+            self.coef_ = self._one_or_array([coef for coef, _ in coefs])
+            self.intercept_ = self._one_or_array([intercept for _, intercept in coefs])
+
+    @property
+    def weights_(self) -> Any:
+        """Weights of all models: recipe x components."""
+        from plsdof._core.display import data_frame
+
+        selection = self.model_.selection
+        assert selection is not None
+        weights = selection.weights
+        if weights is None:
+            weights = {self.recipe_: np.eye(selection.index + 1)[-1]}
+        width = max(map(len, weights.values()))
+        padded = {name: np.pad(w, (0, width - len(w))) for name, w in weights.items()}
+        try:
+            return data_frame(padded).T.rename_axis(index="recipe", columns="n_components")
+        except ImportError:
+            return padded
+
+    @property
+    def dof_kind_(self) -> str:
+        """Whether Degrees of Freedom are "exact" or, where a recipe looks at y, "left-out"."""
+        looks = any(one.path.looks_at_y for one in members_of(self.model_))
+        return "left-out" if looks else "exact"
+
+
+def linear_in_x(model: Model, p: int) -> tuple[Array, float]:
+    """Return coefficients of the columns as they came, and the intercept."""
+    coef, intercept = np.zeros(p), 0.0
+    shares = model.shares if isinstance(model, Mixture) else np.ones(1)
+    for share, one in zip(shares, members_of(model), strict=True):
+        own, level, before = np.array(one.coef), one.intercept, one.path.before
+        if before is not None:
+            origin = np.asarray(before.transform(np.zeros((1, p))))[0]
+            level += float(origin @ own)
+            own = (np.asarray(before.transform(np.eye(p))) - origin) @ own
+        coef, intercept = coef + share * own, intercept + share * level
+    return coef, float(intercept)
+
+
+# Kernel and penalised PLS: one more parameter, which may be a list of values
+# ---------------------------------------------------------------------------
+
+
+class TunedRegressor(ScoresMixin, ComponentRegressor[PathType]):
+    """A regressor with one more parameter, which may be a list of values to choose from.
+
+    Every value is a recipe of one pool. A subclass says which parameter that is (`_joint_name`).
+    """
+
+    def _recipes(self) -> dict[str, Recipe]:
+        name, given = self._joint_name, getattr(self, self._joint_name)
+        if given is None or np.isscalar(given):
+            return super()._recipes()
+        values, recipe = as_positive(given, name, or_zero=True), super()._recipes()[""]
+        return {f"{name} = {value:g}": recipe.but(**{name: value}) for value in values.tolist()}
+
+    def _options(self) -> dict[str, Any]:
+        return {**super()._options(), self._joint_name: getattr(self, self._joint_name)}
+
+    # What a subclass provides.
+    _joint_name: str
+
+
+@dataclass(eq=False, repr=False)
+class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
+    """Kernel Partial Least Squares; components and width chosen by exact Degrees of Freedom.
+
+    Parameters
+    ----------
+    n_components : int or str
+        A fixed number, or how to choose it.
+    kernel : {"rbf", "laplacian", "poly", "linear", "precomputed"} or callable
+        See `kernel_pls_path`. With "precomputed" X is the kernel matrix, in `fit` of the training
+        rows and in `predict` between new and training rows.
+    gamma : float or array of float, optional
+        Inverse width, 1 / p by default; several values to choose from, together with the number
+        of components, such as ``np.logspace(-2, 1, 7) / p``.
+    degree, coef0 : int and float
+        Of the polynomial kernel.
+    max_components : int, optional
+        The largest model to look at when the number is chosen: all of them are. By default the
+        first 20, then up to 30 while errors fall.
+    scale : bool
+        Standardise the columns before the kernel.
+    cv : int, splitter or iterable, optional
+        Folds of the rows that are left out, as for `PLSRegressor`.
+
+    Attributes
+    ----------
+    n_components_ : int
+    gamma_ : float or None
+        None for kernels without a width.
+    dof_, noise_std_ : float
+        Degrees of Freedom and noise standard deviation of the chosen model.
+    dual_coef_ : (n_rows,) array
+        One coefficient per training row with positive weight, for kernel values. Shape
+        (n_rows, q), as in scikit-learn's KernelRidge, if y had columns. Not of an average over
+        several widths.
+    intercept_ : float
+    path_ : KernelPLSPath
+    selection_ : Selection or None
+    model_, models_, x_scores_, n_features_in_, feature_names_in_, response_names_
+        As for `PLSRegressor`.
+
+    Notes
+    -----
+    Several responses as for `PLSRegressor`; each has its own width if several were given.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(60, 1))
+    >>> y = np.sin(4 * X[:, 0]) + 0.1 * rng.normal(size=60)
+    >>> model = KernelPLSRegressor(gamma=[0.1, 1.0, 10.0]).fit(X, y)
+    >>> model.gamma_, model.n_components_, round(model.noise_std_, 2)
+    (0.1, 5, 0.1)
+    """
+
+    n_components: int | Choice = LEFT_OUT
+    _: KW_ONLY
+    kernel: KernelName | KernelFunction = "rbf"
+    gamma: Any = None
+    degree: int = 3
+    coef0: float = 1.0
+    max_components: int | None = None
+    scale: bool = True
+    cv: Any = None
+
+    _joint_name = "gamma"
+    _method = KERNEL_PLS
+    _passed_on = ("kernel", "degree", "coef0", "scale")
+
+    def _publish_coef(self, models: Any) -> None:
+        # A kernel has no coefficients per feature, and an average over widths none per row.
+        if not any(isinstance(one, Mixture) for one in models):
+            super()._publish_coef(models)
+            self.dual_coef_ = self.coef_.T
+            del self.coef_
+
+    @property
+    def gamma_(self) -> float | None:
+        """Inverse width of the chosen model; (q,) array if y had columns."""
+        widths = [path.recipe.gamma for path, _ in self._on_paths()]
+        gamma: float | None = None if widths[0] is None else self._one_or_array(widths)
+        return gamma
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
+    def _chosen_on(self, path: Path, X: Any, y: Any, weights: Any, groups: Any) -> Model:
+        if self._precomputed and self._choice() == "cv":
+            # Folds cut rows only; as numbers of rows they still find their kernel values.
+            X = np.arange(len(X), dtype=np.float64)[:, None]
+        found: Model = super()._chosen_on(path, X, y, weights, groups)
+        return found
+
+    def _inferences(self, *_: Any) -> Any:
+        raise NotAvailableError(
+            "A kernel model has no coefficients per feature, so it has no intervals or tests "
+            "for them; use predict_interval for the fit."
+        )
+
+
+@dataclass(eq=False, repr=False)
+class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath]):
+    """Penalised Partial Least Squares: smooth coefficients, and additive spline models.
+
+    Parameters
+    ----------
+    n_components : int or str
+        A fixed number, or how to choose it.
+    penalty : int or (p, p) array
+        Order of the differences of neighbouring coefficients, or a positive semi-definite matrix.
+    strength : float or array of float
+        Factor >= 0 of the penalty; several values to choose from, together with the number of
+        components.
+    blocks : int or sequence of int, optional
+        Number of columns of each variable; differences are taken within these blocks. After
+        scikit-learn's ``SplineTransformer(n_knots, degree)`` it is n_knots + degree - 1.
+    scale : bool
+        Scale the columns first; the coefficients of the scaled columns are then smooth.
+    max_components, cv
+        As for `PLSRegressor`.
+
+    Attributes
+    ----------
+    n_components_ : int
+    strength_ : float
+    path_ : PenalizedPLSPath
+    dof_, noise_std_, coef_, intercept_, selection_, model_, models_
+        As for `PLSRegressor`, also for several responses, each with a strength of its own.
+    x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_
+        Of the chosen components, one column each; weights are orthonormal in the metric I + P.
+    explained_variance_ratio_, y_explained_variance_ratio_
+        Shares of the variance of X and y that each component explains.
+    n_features_in_, feature_names_in_, response_names_
+        As for `PLSRegressor`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 100)).cumsum(axis=1)
+    >>> y = X[:, 40:60].mean(axis=1) + rng.normal(size=40)
+    >>> model = PenalizedPLSRegressor(strength=[0.0, 1e2, 1e4]).fit(X, y)
+    >>> model.strength_, model.n_components_
+    (0.0, 4)
+
+    An additive model, a smooth function of every variable:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import SplineTransformer
+    >>> X = rng.uniform(-1, 1, size=(100, 2))
+    >>> y = np.sin(4 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=100)
+    >>> splines = SplineTransformer(10, degree=3, extrapolation="linear")
+    >>> model = make_pipeline(splines, PenalizedPLSRegressor(strength=[0.1, 1.0], blocks=12))
+    >>> round(model.fit(X, y).score(X, y), 2)
+    0.98
+    """
+
+    n_components: int | Choice = LEFT_OUT
+    _: KW_ONLY
+    penalty: Any = 2
+    strength: Any = 1.0
+    blocks: Any = None
+    max_components: int | None = None
+    scale: bool = False
+    cv: Any = None
+
+    _joint_name = "strength"
+    _method = PENALIZED_PLS
+    _passed_on = ("penalty", "blocks", "scale")
+
+    @property
+    def strength_(self) -> float:
+        """Strength of the chosen model; (q,) array if y had columns."""
+        strength: float = self._one_or_array([path.recipe.strength for path, _ in self._on_paths()])
+        return strength
+
+
+# Components that several responses share
+# ---------------------------------------
+
+JointChoice = Literal["left-out", "average", "cv"]
+
+
+@dataclass(eq=False, repr=False)
+class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
+    """Partial Least Squares with components shared by all responses (PLS2).
+
+    A component maximises the covariance with all columns of y together, so that responses that
+    hang together help each other; the price is one number of components for all of them.
+    `PLSRegressor` fits the columns one by one.
+
+    Parameters
+    ----------
+    n_components : int or {"left-out", "average", "cv"}
+        A fixed number, or how to choose it: by the errors of rows left out, with a small price for
+        complexity ("left-out", `PLS2Path.select`) or without ("cv"); or an average of models
+        instead of one of them.
+    max_components : int
+        Limit of the search when the number is chosen.
+    algorithm : {"nipals", "simpls"}
+        See `pls2_path`; the first is that of scikit-learn's PLSRegression.
+    scale : bool
+        Scale the columns of X to unit variance.
+    scale_response : bool
+        Scale the columns of y likewise, which gives every response the same say, in the
+        components and in the choice.
+    cv : int, splitter or iterable, optional
+        Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
+
+    Attributes
+    ----------
+    n_components_ : int
+        Of the chosen model.
+    dof_ : float
+        Degrees of Freedom of all responses together, the trace of d vec(Yhat) / d vec(Y).
+    dof_by_response_, noise_std_ : (q,) arrays
+        Their parts, and the noise standard deviations; floats if y has one dimension.
+    coef_ : (q, p) array
+        In original units; (p,) if y has one dimension.
+    intercept_ : (q,) array or float
+    path_ : PLS2Path
+        All models.
+    model_ : PLS2Model
+        The chosen model, or average.
+    models_ : tuple of Model
+        The same for each response, the others held fixed.
+    selection_ : Selection or None
+        The choice in words and numbers; None for a fixed number.
+    x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
+        Of the chosen components, one column each, as in scikit-learn's PLSRegression.
+    explained_variance_ratio_ : (m,) array, m chosen components
+        Share of the variance of X that each component explains.
+    y_explained_variance_ratio_ : (m, q) array
+        Share of the variance of every response.
+    n_features_in_, feature_names_in_
+        Number of columns of X, and their names if it was a data frame.
+    response_names_ : tuple of str or None
+        Column names of y, if it was a data frame.
+
+    Notes
+    -----
+    Cost: see `pls2_path`. A choice by rows left out, and predictions with intervals, take no
+    derivatives.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> temperatures, others = X[:, 6:8], X[:, 8:]
+    >>> model = PLS2Regressor(scale_response=True).fit(others, temperatures)
+    >>> model.n_components_, model.coef_.shape, model.dof_by_response_.round(2)
+    (4, (2, 4), array([5., 5.]))
+    """
+
+    n_components: int | JointChoice = LEFT_OUT
+    _: KW_ONLY
+    max_components: int = 30
+    algorithm: Algorithm = "nipals"
+    scale: bool = True
+    scale_response: bool = False
+    cv: Any = None
+
+    _method = PLS2
+    _passed_on = ("algorithm", "scale", "scale_response")
+
+    def _check_options(self, groups: Any) -> None:
+        if isinstance(self.n_components, str):
+            as_choice(self.n_components, "n_components", get_args(JointChoice))
+        super()._check_options(groups)
+
+    def _fit_models(
+        self, X: Any, columns: Sequence[Any], weights: Any, groups: Any
+    ) -> Sequence[Model]:
+        recipe = self._method.recipe(**self._options())
+        rows, _ = self._observed(recipe, X, columns[0], weights)
+        path: Any = recipe.fit(rows, np.column_stack(columns))
+        self._joint = self._chosen_together(path, groups)
+        return self._joint.responses
+
+    def _chosen_together(self, path: PLS2Path, groups: Any) -> PLS2Model:
+        how, cv = self.n_components, self._cv
+        if how == "average":
+            return path.average(groups=groups, cv=cv)
+        if how == "cv":
+            left = path.left_out(10 if cv is None else cv, groups)
+            smallest = path[global_minimum(left.press)]
+            selection = given_selection(smallest, left, "minimum", "cv-error")
+        elif isinstance(how, str):
+            selection = path.select(groups=groups, cv=cv)
+        elif groups is None and cv is None:
+            return path[-1]  # fewer than wanted where the data support no more (with a warning)
+        else:
+            selection = given_selection(path[-1], path.left_out(cv, groups))
+        return replace(path[selection.index], selection=selection)
+
+    def _publish(self, models: Sequence[Model]) -> None:
+        super()._publish(models)
+        chosen = self._joint.selection  # one for all responses
+        self.selection_ = None if chosen is None or chosen.rule == "given" else chosen
+
+    @property
+    def model_(self) -> Any:
+        """The chosen model of all responses, a `PLS2Model`."""
+        return self._fitted()._joint
+
+    @property
+    def path_(self) -> Any:
+        """All models, a `PLS2Path`."""
+        return self.model_.path
+
+    @property
+    def n_components_(self) -> int:
+        """Number of components of the chosen model."""
+        number: int = self.model_.n_components
+        return number
+
+    @property
+    def dof_(self) -> float:
+        """Degrees of Freedom of all responses together."""
+        return float(self.model_.dof)
+
+    @property
+    def dof_by_response_(self) -> Any:
+        """Degrees of Freedom of every response."""
+        return self._one_or_array(self.model_.dof_by_response.tolist())
+
+    def _on_paths(self) -> list[tuple[Any, int]]:
+        return [(self.path_, self.model_.index)]
+
+    def vip(self) -> Any:
+        """Return the importance of every variable for all responses together. Shape (p,)."""
+        features = getattr(self, "feature_names_in_", None)
+        return name_features(self.model_.vip(), features, None, self._frames)
