@@ -53,7 +53,7 @@ MISTAKES = {
     ),
     "wrong shape, estimator": (
         lambda: PLSRegressor().fit(X, Y[:20]),
-        ["20", "30", "inconsistent numbers of samples"],
+        ["20", "30", "same observations"],
     ),
     "rows and columns mixed up": (
         lambda: PATH.predict(X.T),
@@ -122,7 +122,7 @@ MISTAKES = {
     "1-d X, path": (lambda: pls_path(X[:, 0], Y), ["1 dimension", "two dimensions", r"reshape\("]),
     "1-d X, estimator": (
         lambda: PLSRegressor().fit(X[:, 0], Y),
-        ["1D array", "2D array", r"reshape\("],
+        ["two dimensions", r"reshape\("],
     ),
     "duplicate names": (
         lambda: PLSRegressor().fit(TABLE.set_axis(list("abca"), axis=1), Y),

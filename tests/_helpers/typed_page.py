@@ -210,6 +210,7 @@ def mistakes(X: Array, y: Array) -> None:
     kinds: tuple[type[errors.PlsdofError], ...] = (
         errors.InvalidInputError,
         errors.MissingExtraError,
+        errors.NotNumericError,
         errors.NotAvailableError,
         errors.RankExhaustedError,
     )

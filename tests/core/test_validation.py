@@ -25,7 +25,7 @@ Y = np.array([1.0, 3, 2, 5, 4, 9])
         (np.arange(6.0), Y, "Reshape"),
         (np.zeros((2, 2, 2)), Y, "3 dimension"),
         (np.zeros((1, 3)), [1.0], "1 row"),
-        (np.zeros((6, 0)), Y, "no columns"),
+        (np.zeros((6, 0)), Y, "0 feature"),
         (np.where(GOOD > 35, np.nan, GOOD), Y, r"1 value\(s\) that are NaN or infinity.*'1'"),
         (np.where(GOOD > 30, np.inf, GOOD), Y, "NaN or infinity"),
         (GOOD, Y[:5], "5 entries but X has 6 rows"),

