@@ -8,23 +8,23 @@ broken there is downloaded into it. Nothing is used before its SHA-256 hash has 
 import io
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from plsdof._core.display import data_frame
 from plsdof._core.inputs import Array, as_choice, as_count
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
 
 if TYPE_CHECKING:  # takes a second to import
     from sklearn.utils import Bunch
 
-XY = tuple[Any, Any]
 Folder = str | os.PathLike[str] | None
 Constituent = Literal["fat", "sucrose", "dry_flour", "water"]
 OzoneRows = Literal["complete", "all"]
@@ -51,50 +51,48 @@ class DatasetUnavailableError(DatasetError):
 
 
 def make_bunch(
-    name: str,
+    file: "DataFile | None",
     X: Array,
     y: Array,
     *,
-    feature_names: Sequence[str],
-    target_name: str,
+    names: Sequence[str] | Array,
+    target: str,
     as_frame: bool,
+    return_X_y: bool = False,
     **entries: Any,
-) -> "Bunch":
+) -> Any:
     """Put a data set together, with pandas objects if ``as_frame``.
 
     Besides ``entries`` it has the name, data (n, p), target (n,), feature_names, target_names (one
-    response), frame (predictors and response together, or None), and the description DESCR.
+    response), frame (predictors and response together, or None), the description DESCR, and the
+    provenance. ``names`` are those of the columns, or wavelengths. Without a file, numbers are
+    those of the stand-in for cookie.
     """
     from sklearn.utils import Bunch
 
-    features = list(feature_names)
-    data: Any = X
-    target: Any = y
-    frame = None
+    if isinstance(names, np.ndarray):
+        entries["wavelengths"] = names
+        names = [f"{wavelength:.10g} nm" for wavelength in names]
+    data, response, frame = X, y, None
     if as_frame:
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("pandas", "frame", "as_frame=True") from error
-        # concat rather than assignment: one more column behind 700 fragments the frame.
-        columns = [pd.DataFrame(X, columns=features), pd.Series(y, name=target_name)]
-        frame = pd.concat(columns, axis=1)
-        data, target = frame[features], frame[target_name]
+        frame = data_frame(dict(zip(names, X.T, strict=True)) | {target: y})
+        data, response = frame[names], frame[target]
+    if return_X_y:
+        return data, response
+    name = "cookie stand-in" if file is None else file.name
+    made = "simulated by plsdof.datasets.make_spectra, a stand-in for cookie"
     return Bunch(
         name=name,
         data=data,
-        target=target,
-        feature_names=features,
-        target_names=[target_name],
+        target=response,
+        feature_names=list(names),
+        target_names=[target],
         frame=frame,
         DESCR=shipped(f"{name.replace(' ', '-')}.txt").read_text(encoding="ascii"),
+        provenance=made if file is None else file.provenance,
+        simulated=file is None,
         **entries,
     )
-
-
-def wavelength_names(wavelengths: Array) -> list[str]:
-    """Return names of columns such as "900 nm"."""
-    return [f"{wavelength:.10g} nm" for wavelength in wavelengths]
 
 
 # The files of the data sets: their hashes, where they are, and how they get there
@@ -202,15 +200,11 @@ def _missing(file: DataFile, folder: Path) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatasetStatus:
-    """One data set and the state of its file.
+class DatasetStatus(DataFile):
+    """The file of a data set, and what state it is in.
 
     Attributes
     ----------
-    name, function : str
-        Name, and the function of `plsdof.datasets` that gives the data.
-    shape : (int, int)
-        Rows and predictors that the function gives by default.
     state : {"shipped", "cached", "local", "missing"}
         Part of the package; downloaded into the cache of this package; found in a folder chosen
         by the user; not there.
@@ -222,9 +216,6 @@ class DatasetStatus:
         The state in words, with what to do about it.
     """
 
-    name: str
-    function: str
-    shape: tuple[int, int]
     state: Literal["shipped", "cached", "local", "missing"]
     location: str
     hash_ok: bool | None
@@ -274,9 +265,7 @@ def _status(file: DataFile, data_home: Folder) -> DatasetStatus:
         repair = f"call {file.function}() to download it again" if file.address else "reinstall"
         message = f"Broken or another version: {repair}."
     return DatasetStatus(
-        name=file.name,
-        function=file.function,
-        shape=file.shape,
+        **vars(file),
         state=state,
         location="" if path is None else str(path),
         hash_ok=intact,
@@ -288,15 +277,9 @@ def _status(file: DataFile, data_home: Folder) -> DatasetStatus:
 # --------------------------------------
 
 
-@overload
-def load_ozone(
-    *, rows: OzoneRows = ..., as_frame: bool = ..., return_X_y: Literal[False] = ...
-) -> "Bunch": ...
-@overload
-def load_ozone(*, rows: OzoneRows = ..., as_frame: bool = ..., return_X_y: Literal[True]) -> XY: ...
 def load_ozone(
     *, rows: OzoneRows = "complete", as_frame: bool = False, return_X_y: bool = False
-) -> "Bunch | XY":
+) -> Any:
     """Load the Los Angeles ozone data of 1976: 12 predictors, 203 complete days of 366.
 
     Parameters
@@ -334,26 +317,20 @@ def load_ozone(
         complete = ~np.isnan(table).any(axis=1)
         table, row_numbers = table[complete], row_numbers[complete]
     predictors = [i for i in range(len(OZONE.columns)) if i != _OZONE_RESPONSE]
-    bunch = make_bunch(
-        "ozone",
+    return make_bunch(
+        OZONE,
         np.delete(table, _OZONE_RESPONSE, axis=1),
         table[:, _OZONE_RESPONSE].copy(),
-        feature_names=[OZONE.columns[i] for i in predictors],
-        target_name="ozone",
+        names=[OZONE.columns[i] for i in predictors],
+        target="ozone",
         as_frame=as_frame,
+        return_X_y=return_X_y,
         original_names=[f"V{i + 1}" for i in predictors],
         row_numbers=row_numbers,
-        provenance=OZONE.provenance,
-        simulated=False,
     )
-    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
-@overload
-def load_gasoline(*, as_frame: bool = ..., return_X_y: Literal[False] = ...) -> "Bunch": ...
-@overload
-def load_gasoline(*, as_frame: bool = ..., return_X_y: Literal[True]) -> XY: ...
-def load_gasoline(*, as_frame: bool = False, return_X_y: bool = False) -> "Bunch | XY":
+def load_gasoline(*, as_frame: bool = False, return_X_y: bool = False) -> Any:
     """Load near-infrared spectra (401 wavelengths) and octane numbers of 60 gasoline samples.
 
     Parameters
@@ -381,24 +358,21 @@ def load_gasoline(*, as_frame: bool = False, return_X_y: bool = False) -> "Bunch
     """
     table = _table(GASOLINE)
     wavelengths = np.arange(900.0, 1701.0, 2.0)
-    bunch = make_bunch(
-        "gasoline",
+    return make_bunch(
+        GASOLINE,
         table[:, 1:].copy(),
         table[:, 0].copy(),
-        feature_names=wavelength_names(wavelengths),
-        target_name="octane",
+        names=wavelengths,
+        target="octane",
         as_frame=as_frame,
-        wavelengths=wavelengths,
-        provenance=GASOLINE.provenance,
-        simulated=False,
+        return_X_y=return_X_y,
     )
-    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
 def _table(file: DataFile) -> Array:
     """Return the numbers of a CSV file with one line of names; empty cells become nan."""
-    content = shipped(file.filename).read_bytes()
-    return np.genfromtxt(io.BytesIO(content), delimiter=",", skip_header=1)
+    with shipped(file.filename).open("rb") as stream:
+        return np.genfromtxt(stream, delimiter=",", skip_header=1)
 
 
 # Data sets that are downloaded once, or read from a local folder
@@ -454,28 +428,28 @@ def fetch_cookie(
     as_choice(response, "response", CONSTITUENTS)
     as_choice(rows, "rows", get_args(CookieRows))
     try:
-        import rdata  # noqa: F401
+        import rdata
     except ImportError as error:  # said before a download
         raise MissingExtraError("rdata", "data", f"Reading {COOKIE.filename}") from error
-    spectra, constituents = _parsed(COOKIE, data_home, _cookie_tables)
+    content = io.BytesIO(_fetched(COOKIE, data_home))
+    cookie = rdata.read_rda(content, default_encoding="ascii")["cookie"]
+    spectra = cookie["NIR"].to_numpy(dtype=np.float64)
+    constituents = cookie["constituents"][list(CONSTITUENTS)].to_numpy(dtype=np.float64)
     row_numbers = np.arange(1, len(spectra) + 1)
     if rows == "paper":
         row_numbers = np.setdiff1d(row_numbers, _COOKIE_OUTLIERS)
     constituents = constituents[row_numbers - 1]
     wavelengths = np.arange(1100.0, 2499.0, 2.0)
     return make_bunch(
-        "cookie",
+        COOKIE,
         spectra[row_numbers - 1],
         constituents[:, CONSTITUENTS.index(response)].copy(),
-        feature_names=wavelength_names(wavelengths),
-        target_name=response,
+        names=wavelengths,
+        target=response,
         as_frame=as_frame,
-        wavelengths=wavelengths,
         constituents=constituents,
         constituent_names=list(CONSTITUENTS),
         row_numbers=row_numbers,
-        provenance=COOKIE.provenance,
-        simulated=False,
     )
 
 
@@ -517,52 +491,24 @@ def fetch_kin32fh(
     >>> fetch_kin32fh(n_rows=300).data.shape  # doctest: +SKIP
     (300, 32)
     """
+    from scipy.io import loadmat
+
     wanted = None if n_rows is None else as_count(n_rows, "n_rows", minimum=1)
-    X, y = _parsed(KIN32FH, data_home, _kin_tables)
+    stream: Any = io.BytesIO(_fetched(KIN32FH, data_home))  # allowed, but not by scipy's stubs
+    contents: dict[str, Any] = loadmat(stream)
+    # MATLAB stores by columns, everything here expects rows.
+    X = np.ascontiguousarray(contents["X"], dtype=np.float64)
+    y = np.ravel(contents["Y"]).astype(np.float64)
     if wanted is not None and wanted > len(y):
         raise InvalidInputError(f"n_rows must be in 1..{len(y)}; got {wanted}.")
     # For the links 1 to 8: joint angles, link twists, link lengths, offsets.
     kinds = ("theta", "alpha", "a", "d")
     return make_bunch(
-        "kin32fh",
+        KIN32FH,
         X[:wanted].copy(),
         y[:wanted].copy(),
-        feature_names=[f"{kind}{link}" for kind in kinds for link in range(1, 9)],
-        target_name="distance",
+        names=[f"{kind}{link}" for kind in kinds for link in range(1, 9)],
+        target="distance",
         as_frame=as_frame,
         row_numbers=np.arange(1, len(y) + 1)[:wanted],
-        provenance=KIN32FH.provenance,
-        simulated=False,
     )
-
-
-def _cookie_tables(content: bytes) -> tuple[Array, Array]:
-    import rdata
-
-    cookie = rdata.read_rda(io.BytesIO(content), default_encoding="ascii")["cookie"]
-    constituents = cookie["constituents"][list(CONSTITUENTS)]
-    return cookie["NIR"].to_numpy(dtype=np.float64), constituents.to_numpy(dtype=np.float64)
-
-
-def _kin_tables(content: bytes) -> tuple[Array, Array]:
-    from scipy.io import loadmat
-
-    stream: Any = io.BytesIO(content)  # allowed by scipy's documentation, not by its stubs
-    contents: dict[str, Any] = loadmat(stream)
-    # MATLAB stores by columns, everything here expects rows.
-    X = np.ascontiguousarray(contents["X"], dtype=np.float64)
-    return X, np.ravel(contents["Y"]).astype(np.float64)
-
-
-def _parsed(
-    file: DataFile, data_home: Folder, reader: Callable[[bytes], tuple[Array, Array]]
-) -> tuple[Array, Array]:
-    content = _fetched(file, data_home)
-    try:
-        return reader(content)
-    # The hash was right, so the reading library is at fault, with whatever error it likes.
-    except Exception as error:
-        raise DatasetError(
-            f"{file.filename} is intact but could not be read ({type(error).__name__}: {error}); "
-            "update the packages rdata and scipy."
-        ) from error

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plsdof._core.inputs import Array, as_choice, as_count, as_generator
-from plsdof.datasets.real import CONSTITUENTS, Constituent, make_bunch, shipped, wavelength_names
-from plsdof.errors import InvalidInputError
+from plsdof._core.inputs import Array, as_choice, as_count, as_generator, as_positive
+from plsdof.datasets.real import CONSTITUENTS, Constituent, make_bunch, shipped
 
 if TYPE_CHECKING:  # takes a second to import
     from sklearn.utils import Bunch
@@ -68,27 +67,22 @@ def make_spectra(
     n = as_count(n_samples, "n_samples", minimum=1)
     p = as_count(n_features, "n_features", minimum=1)
     as_choice(response, "response", CONSTITUENTS)
-    is_number = isinstance(noise, int | float | np.number) and not isinstance(noise, bool)
-    if not is_number or not 0 <= noise < math.inf:
-        raise InvalidInputError(f"noise must be a finite standard deviation >= 0; got {noise!r}.")
+    deviation = float(as_positive(noise, "noise", or_zero=True)[0])
     rng = as_generator(random_state, "random_state")
     wavelengths = np.linspace(1100.0, 2498.0, p)
     constituents = _mixtures(n, rng)
     spectra = _spectra(wavelengths, constituents, rng)
     expected = constituents[:, CONSTITUENTS.index(response)].copy()
     return make_bunch(
-        "cookie stand-in",
+        None,
         spectra,
-        expected + float(noise) * rng.standard_normal(n),
-        feature_names=wavelength_names(wavelengths),
-        target_name=response,
+        expected + deviation * rng.standard_normal(n),
+        names=wavelengths,
+        target=response,
         as_frame=as_frame,
-        wavelengths=wavelengths,
         constituents=constituents,
         constituent_names=list(CONSTITUENTS),
         expected_target=expected,
-        provenance="simulated by plsdof.datasets.make_spectra, a stand-in for cookie",
-        simulated=True,
     )
 
 
