@@ -18,7 +18,8 @@ def test_an_orthonormal_basis_and_a_tridiagonal_matrix(steps):
     run = lanczos(G.__matmul__, start, steps)
     made = min(steps, 30)
     np.testing.assert_allclose(run.basis @ run.basis.T, np.eye(made), atol=1e-13)
-    np.testing.assert_allclose(run.basis @ G @ run.basis.T, run.tridiagonal, atol=1e-11)
+    J = run.ritz_vectors * run.ritz_values @ run.ritz_vectors.T
+    np.testing.assert_allclose(run.basis @ G @ run.basis.T, J, atol=1e-11)
     np.testing.assert_allclose(run.norm * run.basis[0], start, atol=1e-13)
     residual = G @ run.basis.T @ run.ritz_vectors - run.basis.T @ run.ritz_vectors * run.ritz_values
     np.testing.assert_allclose(np.linalg.norm(residual, axis=0), run.ritz_residuals, atol=1e-11)

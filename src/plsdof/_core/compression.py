@@ -33,7 +33,6 @@ from plsdof._core.spectrum import (
     resolved_rank,
     spectrum_on_gram,
 )
-from plsdof._core.threads import cached_property
 
 # The space is exhausted when a new direction is this share of the largest value.
 _EXHAUSTED = 4 * float(np.finfo(np.float64).eps)
@@ -47,43 +46,19 @@ class Tridiagonalization:
     ----------
     basis : (L, d) array
         Orthonormal rows; the first one is the start.
-    diagonal, beside : (L,) arrays
-        Of the tridiagonal matrix; ``beside[j]`` couples rows j and j + 1 of the basis, and the
-        last one leads out of the space.
     norm : float
         Length of the start.
+    ritz_values, ritz_vectors : (L,) and (L, L) arrays
+        Eigenvalues, largest first, and eigenvectors of the tridiagonal matrix, as columns.
+    ritz_residuals : (L,) array
+        Norms of G v - theta v for the Ritz pairs.
     """
 
     basis: Array
-    diagonal: Array
-    beside: Array
     norm: float
-
-    @property
-    def tridiagonal(self) -> Array:
-        """The tridiagonal matrix. Shape (L, L)."""
-        inside = self.beside[:-1]
-        return np.diag(self.diagonal) + np.diag(inside, 1) + np.diag(inside, -1)
-
-    @property
-    def ritz_values(self) -> Array:
-        """Eigenvalues of the tridiagonal matrix, largest first. Shape (L,)."""
-        return self._eigen[0]
-
-    @property
-    def ritz_vectors(self) -> Array:
-        """Its eigenvectors, as columns. Shape (L, L)."""
-        return self._eigen[1]
-
-    @property
-    def ritz_residuals(self) -> Array:
-        """Norms of G v - theta v for the Ritz pairs. Shape (L,)."""
-        return np.asarray(np.abs(self.beside[-1] * self.ritz_vectors[-1]))
-
-    @cached_property
-    def _eigen(self) -> tuple[Array, Array]:
-        values, vectors = np.linalg.eigh(self.tridiagonal)
-        return values[::-1], vectors[:, ::-1]
+    ritz_values: Array
+    ritz_vectors: Array
+    ritz_residuals: Array
 
 
 def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
@@ -112,11 +87,15 @@ def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
             steps = j + 1
             break
         np.divide(new, beta, out=basis[j + 1])
+    inside = beside[: steps - 1]
+    J = np.diag(diagonal[:steps]) + np.diag(inside, 1) + np.diag(inside, -1)
+    values, vectors = np.linalg.eigh(J)
     return Tridiagonalization(
         basis=basis[:steps],
-        diagonal=diagonal[:steps],
-        beside=beside[:steps],
         norm=norm,
+        ritz_values=values[::-1],
+        ritz_vectors=vectors[:, ::-1],
+        ritz_residuals=np.abs(beta * vectors[-1, ::-1]),
     )
 
 

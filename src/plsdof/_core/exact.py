@@ -166,14 +166,7 @@ class Exact:
 
     def standardized_times(self, rows: Any, B: Array) -> Array:
         """Return standardised new rows, dense or sparse, times B."""
-        mean, scale = self.units.x_mean, self.units.x_scale
-        is_sparse: bool = scipy.sparse.issparse(rows)
-        if is_sparse:
-            scaled = (B.T / scale).T
-            return np.asarray(rows @ scaled - mean @ scaled)
-        centred = rows - mean
-        centred /= scale
-        return np.asarray(centred @ B)
+        return self.centred_times(rows, (B.T / self.units.x_scale).T)
 
     def centred_times(self, rows: Any, B: Array) -> Array:
         """Return (X_new - 1 mean') B for new rows, dense or sparse."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from plsdof._core import rounding
 from plsdof._core.inputs import Array, read_only
@@ -180,21 +179,19 @@ def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
     ended = max_components is not None and max_components > r
     ended |= max_components is None and spectrum.collinear > 0
     message = f"X has rank {r}, so there are only {r} principal components." if ended else ""
-    determined = _determined(spectrum, kept)
-    if determined < size:
-        kept, message = kept[:determined], _tied(determined)
-    naive = 1.0 + np.arange(len(kept), dtype=np.float64)
-    return _linear_filter(spectrum, kept.astype(np.float64), naive, message)
+    factors, message = _determined(spectrum, kept.astype(np.float64), message)
+    naive = 1.0 + np.arange(len(factors), dtype=np.float64)
+    return _linear_filter(spectrum, factors, naive, message)
 
 
-def _determined(spectrum: Spectrum, kept: npt.NDArray[np.bool_]) -> int:
-    """Return how many models come before the first one that parts equal eigenvalues."""
-    parted = ((kept[:, :-1] != kept[:, 1:]) & rounding.tied_components(spectrum)).any(axis=1)
-    return int(np.argmax(parted)) if parted.any() else len(kept)
-
-
-def _tied(component: int) -> str:
-    return (
+def _determined(spectrum: Spectrum, factors: Array, message: str) -> tuple[Array, str]:
+    """End the path before the first model that parts equal eigenvalues, and say so."""
+    parted = (factors[:, :-1] != factors[:, 1:]) & rounding.tied_components(spectrum)
+    models = parted.any(axis=1)
+    if not models.any():
+        return factors, message
+    component = int(np.argmax(models))
+    return factors[:component], (
         f"component {component} has the same eigenvalue as another one, up to rounding, so that "
         "its direction, and with it the model, is not determined by the data."
     )
@@ -219,10 +216,7 @@ def supervised_pcr_filter(
     order = np.argsort(-np.abs(spectrum.z[:candidates]), kind="stable")
     rank_of[order] = np.arange(candidates)
     plain = pcr_filter(replace(spectrum, computed_basis=False), max_components)
-    factors, message = plain.factors[:, rank_of], plain.message
-    determined = _determined(spectrum, factors > 0)
-    if determined < len(factors):
-        factors, message = factors[:determined], _tied(determined)
+    factors, message = _determined(spectrum, plain.factors[:, rank_of], plain.message)
     dof = np.full(len(factors), np.nan)
     dof[0] = 1.0
     # With every component kept nothing is left to choose, and the fit is least squares.

@@ -52,13 +52,17 @@ def run_each(
     >>> run_each(lambda fold: len(fold.train), folds)
     [4, 5, 5]
     """
-    results, caught = [], []
-    outcomes = one_by_one(partial(_recorded, work), tasks, n_jobs)
-    for result, notes in with_progress(outcomes, len(tasks), description) if progress else outcomes:
-        results.append(result)
-        caught.append(notes)
-    _warn_once(caught, unit)
-    return results
+    recorded, jobs = partial(_recorded, work), as_jobs(n_jobs)
+    outcomes: Iterable[Outcome[Result]] = map(recorded, tasks)
+    if jobs != 1 and tasks:
+        import joblib
+
+        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+            run = joblib.Parallel(n_jobs=jobs, return_as="generator")
+        outcomes = run(joblib.delayed(recorded)(task) for task in tasks)
+    done = list(with_progress(outcomes, len(tasks), description) if progress else outcomes)
+    _warn_once([notes for _, notes in done], unit)
+    return [result for result, _ in done]
 
 
 def as_jobs(n_jobs: int | None) -> int:
@@ -71,29 +75,6 @@ def as_jobs(n_jobs: int | None) -> int:
             f"got {n_jobs!r}."
         )
     return int(n_jobs)
-
-
-def one_by_one(
-    work: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None = None
-) -> Iterable[Result]:
-    """Return what work makes of the tasks, each as soon as it and those before it are done.
-
-    Examples
-    --------
-    >>> next(iter(one_by_one(abs, [-3, 2])))
-    3
-    """
-    n_jobs = as_jobs(n_jobs)
-    if n_jobs == 1:
-        return map(work, tasks)
-    import joblib
-
-    if not tasks:
-        return ()
-    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-        run = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    outcomes: Iterable[Result] = run(joblib.delayed(work)(task) for task in tasks)
-    return outcomes
 
 
 def _recorded(work: Callable[[Task], Result], task: Task) -> Outcome[Result]:

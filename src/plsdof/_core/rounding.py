@@ -67,8 +67,6 @@ class Nodes:
     neighbour : (g, k) array of int
         Which these neighbours are.
     group : (g,) array of int
-    group_size : (g,) array
-        Number of nodes in the group of each node.
     level_eigenvalues, level_z : (g,) arrays
         Eigenvalues with one value for each group, and z spread evenly over it: the problem that is
         solved. What has the same eigenvalue has the same filter, however y is spread over it.
@@ -80,8 +78,6 @@ class Nodes:
         Node of each eigenvalue of the spectrum.
     share : (r,) array
         z of each eigenvalue relative to ``level_z`` of its node; zero where y does not excite it.
-    computed : bool
-        Whether the spectrum was computed, or its numbers are taken as given.
     outer : TraceNodes
         What is counted beyond the basis, in the same units; if the solver left eigenvalues
         unresolved, a last one of weight zero at its floor, to see what a filter would do there.
@@ -96,14 +92,12 @@ class Nodes:
     mixing: Array
     neighbour: Integers
     group: Integers
-    group_size: Array
     level_eigenvalues: Array
     level_z: Array
     excited: npt.NDArray[np.bool_]
     multiplicity: Array
     member: Integers
     share: Array
-    computed: bool
     outer: TraceNodes
 
     @property
@@ -161,14 +155,12 @@ def distinct_nodes(spectrum: Spectrum) -> Nodes:
         mixing=mixing,
         neighbour=neighbour,
         group=group,
-        group_size=size,
         level_eigenvalues=lam[starts][group],
         level_z=level_z,
         excited=excited,
         multiplicity=multiplicity[node] / copies[node],
         member=member,
         share=share,
-        computed=spectrum.computed_basis,
         outer=_outer(spectrum, unit),
     )
 
@@ -232,7 +224,7 @@ def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
     signs, outer = _signs(copies, len(nodes.z)), nodes.outer
     given, error, shifts = nodes.eigenvalues, nodes.eigenvalue_error, signs.shifts
     z, z_error = nodes.z, nodes.z_error
-    if not nodes.computed:
+    if not spectrum.computed_basis:
         given, z = nodes.level_eigenvalues, np.where(nodes.excited, nodes.level_z, 0.0)
         error, z_error, shifts = _EPS * given, _EPS * np.abs(z), shifts[:, :, nodes.group]
     # An eigenvalue at the edge of the numerical rank must stay positive.
@@ -241,7 +233,7 @@ def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
     rotated = nodes.root * z
     root = np.where(nodes.root == 1.0, 1.0, np.sqrt(lam))
     moved = shifts[1] * z_error
-    together = nodes.computed and nodes.group[-1:].sum() + 1 < len(nodes.group)
+    together = spectrum.computed_basis and nodes.group[-1:].sum() + 1 < len(nodes.group)
     turned = _reflected(rotated, signs.mirrors, nodes) if together else rotated
     turned = turned + np.vecdot(signs.turns, nodes.mixing * rotated[nodes.neighbour])
     unturned = nodes.root * nodes.z / root + moved
@@ -250,7 +242,7 @@ def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
     excited = z != 0
     excited[0] = nodes.excited
     dimension = np.full(len(z), nodes.dimension)
-    if nodes.computed:
+    if spectrum.computed_basis:
         dimension[1:] = excited[1:].sum(axis=1)
     return Copies(
         nodes=nodes,
@@ -269,7 +261,8 @@ def _reflected(rotated: Array, mirrors: Array, nodes: Nodes) -> Array:
         np.stack([np.bincount(nodes.group, row)[nodes.group] for row in rows])
         for rows in (mirrors * rotated, mirrors**2)
     )
-    return np.where(nodes.group_size > 1, rotated - 2.0 * mirrors * along / squares, rotated)
+    several = np.bincount(nodes.group)[nodes.group] > 1
+    return np.where(several, rotated - 2.0 * mirrors * along / squares, rotated)
 
 
 @dataclass(frozen=True, kw_only=True)
