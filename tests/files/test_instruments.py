@@ -61,14 +61,14 @@ def test_jcamp_lines_after_differences_repeat_a_value_that_is_checked():
     lines = ["1A0KL", "3A5%J"]
     found = read_spectra(jcamp_text(lines, 1, 5, 5, y_factor="0.5").encode(), "")
     np.testing.assert_array_equal(found.values, [[5, 6, 7.5, 7.5, 8]])
-    with pytest.raises(InvalidInputError, match="check"):
+    with pytest.raises(InvalidInputError):
         read_spectra(jcamp_text(["1A0KL", "3A6%J"], 1, 5, 5).encode(), "")
 
 
 def test_jcamp_unknown_values_are_missing_and_wrong_counts_are_refused():
     found = read_spectra(jcamp_text(["1 5 ? 7"], 1, 3, 3).encode(), "")
     np.testing.assert_array_equal(found.values, [[5, np.nan, 7]])
-    with pytest.raises(InvalidInputError, match="4"):
+    with pytest.raises(InvalidInputError):
         read_spectra(jcamp_text(["1 5 6 7"], 1, 4, 4).encode(), "")
 
 
@@ -110,7 +110,7 @@ def test_spc_with_integers_takes_the_exponent_of_the_right_header(stored, step, 
 
 def test_spc_of_the_old_format_and_cut_files_are_refused():
     content = spc_bytes([SPECTRUM], AXIS)
-    with pytest.raises(InvalidInputError, match="1996"):
+    with pytest.raises(InvalidInputError):
         read_spectra(content[:1] + b"\x4d" + content[2:], "")
     with pytest.raises(InvalidInputError):
         read_spectra(content[:-5], "")
@@ -131,7 +131,7 @@ def test_opus_gives_absorbance_over_wavenumbers(tmp_path):
 def test_opus_without_a_spectrum_or_without_the_library_is_refused(tmp_path, monkeypatch):
     # An interferogram is not a spectrum.
     file = put(tmp_path, "oats.0", opus_bytes(SPECTRUM, 1, 12, kind=2))
-    with pytest.raises(InvalidInputError, match="no spectrum"):
+    with pytest.raises(InvalidInputError):
         read_table(file)
     monkeypatch.setitem(sys.modules, "brukeropus", None)
     with pytest.raises(MissingExtraError, match="instruments"):
@@ -157,7 +157,7 @@ def test_matlab_with_several_matrices_needs_a_choice(tmp_path):
         read_table(file)
     assert read_table(file, sheet="b").names == ("id", "1", "2", "3", "4", "5")
     put(tmp_path, "oats.mat", b"MATLAB 7.3 MAT-file" + b"\0" * 600)
-    with pytest.raises(InvalidInputError, match="v7"):
+    with pytest.raises(InvalidInputError):
         read_table(file)
 
 
@@ -172,12 +172,12 @@ def test_matlab_files_of_a_folder_need_the_same_columns(tmp_path):
 def test_what_is_not_a_spectrum_is_refused():
     with pytest.raises(InvalidInputError):
         read_spectra(b"y,x\n1,2\n", "")
-    with pytest.raises(InvalidInputError, match="axis"):
+    with pytest.raises(InvalidInputError):
         read_spectra(spc_bytes([SPECTRUM], AXIS[::-1] * 0), "")
 
 
 def test_a_matrix_may_be_chosen_in_matlab_files_only(tmp_path):
-    with pytest.raises(InvalidInputError, match="MATLAB"):
+    with pytest.raises(InvalidInputError):
         read_table(put(tmp_path, "a.spc", spc_bytes([SPECTRUM], AXIS)), sheet="X")
 
 

@@ -80,10 +80,6 @@ class Text:
         for frame in text.read_frames(self.path, self.layout, rows_at_once=at_once):
             for name in self._first[1]:
                 tables.require_empty(frame[name], row)
-            if frame.iloc[:, -1].isna().any() and (
-                ragged := text.ragged_line(self.path, self.layout)
-            ):
-                raise InvalidInputError(ragged)
             yield tables.text_table(frame, self.layout, str(self.path))
             row += len(frame)
 

@@ -445,7 +445,10 @@ class FrozenModel:
         with columns (name, "lower") and (name, "upper") if y had columns. Methods: see
         `interval_methods`. Cost: O(n_new p), of "normal" O(n_new k p).
         """
-        found = [self.interval(one, X, level, kind, method) for one in self.responses]
+        options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
+        found = [
+            self.prediction_interval(X, response=i, **options) for i in range(len(self.responses))
+        ]
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
         named: Array | DataFrame = inference.name_predictions(
             limits, X, self.response_names_, one_response=self.one_response
@@ -459,19 +462,10 @@ class FrozenModel:
         level: float = 0.95,
         kind: str = "observation",
         method: str | None = None,
+        response: int | None = None,
     ) -> inference.Interval:
-        """Return the same of the only response as `plsdof.inference.prediction_interval` does."""
-        return self.interval(self._only(), X, level, kind, method)
-
-    def interval(
-        self,
-        one: FrozenResponse,
-        X: Any,
-        level: float = 0.95,
-        kind: str = "observation",
-        method: str | None = None,
-    ) -> inference.Interval:
-        """Return the same of one of the responses."""
+        """Return the same of one response as `plsdof.inference.prediction_interval` does."""
+        one = self._only() if response is None else self.responses[response]
         as_choice(kind, "kind", get_args(Kind))
         level = as_level(level)
         known, asked = one.interval_methods, method
@@ -805,29 +799,24 @@ def frozen_model(
         as_choice(intervals, "intervals", inference.INTERVAL_METHODS)
     opened = _opened(model)
     noise = opened.noise if noise is None else noise
-    first = opened.models[0]
+    first, keep = opened.models[0], bool(intervals)
     default = intervals if isinstance(intervals, str) else ""
-    parts, start = [], 0
-    for one, name in zip(
-        opened.models, opened.responses(len(opened.models), response), strict=True
-    ):
-        kept = _of_model(one, name, default, bool(intervals), noise, start)
-        parts.append(kept)
-        start += len(kept.members) if opened.own_preparations else 0
-    made = [
-        _preparation(one, opened, preprocessing, bool(intervals))
-        for model in (opened.models if opened.own_preparations else opened.models[:1])
-        for one in members_of(model)
-    ]
+    responses: list[FrozenResponse] = []
+    made: list[Preparation] = []
+    for one, name in zip(opened.models, opened.responses(response), strict=True):
+        start = len(made) if opened.own_preparations else 0
+        responses.append(_of_model(one, name, default, keep, noise, start))
+        if start == len(made):
+            made += [_preparation(each, opened, preprocessing, keep) for each in members_of(one)]
     return FrozenModel(
         **about(opened.names if names is None else names, len(made[0].x_mean), source),
-        n=float(_units(members_of(first)[0], bool(intervals))[2]),
+        n=float(_units(members_of(first)[0], keep)[2]),
         method=first.path.recipe.method.name.rpartition(",")[2],
         parameter_name=first.path.parameter_name,
         one_response=opened.one_response,
         responses_named=response is not None or opened.response_names is not None,
         preparations=tuple(made),
-        responses=tuple(parts),
+        responses=tuple(responses),
     )
 
 
@@ -872,8 +861,9 @@ def _of_model(
     model: Model, response: str, default: str, intervals: bool, noise: Noise, start: int
 ) -> FrozenResponse:
     """Keep one response; its preparations begin at ``start``."""
-    path, has_rows = model.path, model.path.given is not None
-    left, members = model.left_out if has_rows else None, members_of(model)
+    path, given, members = model.path, model.path.given, members_of(model)
+    left = None if given is None else model.left_out
+    mean = model.exact.units.y_mean if given is None else np.average(given.y, weights=given.weights)
     counted = intervals or path.is_counted
     single = len(members) == 1
     usable = single and intervals and not path.is_dual and math.isfinite(model.dof)
@@ -887,7 +877,7 @@ def _of_model(
             for i, (one, weight) in enumerate(zip(members, weights, strict=True))
         ),
         reach=0.0 if left is None else REACTION / left.fitted_share,
-        y_mean=_mean_response(model),
+        y_mean=float(mean),
         parameter=float(model.parameter),
         dof=float(model.dof) if counted else math.nan,
         choice=_choice(model),
@@ -915,20 +905,9 @@ def _choice(model: Model) -> dict[str, str]:
     found = {"rule": "given", "label": model.label, "message": f"{model.label}: as asked for."}
     if model.path.given is not None:
         found["intervals"] = inference.left_out_words(model)
-    if chosen is None or chosen.rule == "given":
-        return found
-    return found | {
-        "criterion": chosen.criterion,
-        "rule": chosen.rule,
-        "message": chosen.message,
-    }
-
-
-def _mean_response(model: Model) -> float:
-    given = model.path.given
-    if given is None:
-        return float(model.exact.units.y_mean)
-    return float(np.average(given.y, weights=given.weights))
+    if chosen is not None and chosen.rule != "given":
+        found |= {key: getattr(chosen, key) for key in ("criterion", "rule", "message")}
+    return found
 
 
 def _units(model: Model, intervals: bool) -> tuple[Array, Array, float]:
@@ -1018,11 +997,11 @@ class _Opened:
             for one in self.models
         )
 
-    def responses(self, count: int, given: str | None) -> tuple[str, ...]:
+    def responses(self, given: str | None) -> tuple[str, ...]:
         """Return the names of the responses."""
         if self.one_response:
             return (given or (self.response_names or ("y",))[0],)
-        return self.response_names or _numbered(count, "y")
+        return self.response_names or _numbered(len(self.models), "y")
 
 
 def _chain(steps: Sequence[Any], p: int) -> Any:

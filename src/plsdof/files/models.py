@@ -301,8 +301,9 @@ def _require_answers(model: FrozenModel) -> None:
     """Refuse entries that do not fit each other: what a model says of a row must be numbers."""
     row = np.linspace(1.0, 2.0, len(model.columns))[None]
     asked: list[Callable[[Any], Any]] = [model.predict]
-    for one in model.responses:
-        asked += [partial(model.interval, one, method=how) for how in one.interval_methods]
+    for i, one in enumerate(model.responses):
+        ask = partial(model.prediction_interval, response=i)
+        asked += [partial(ask, method=how) for how in one.interval_methods]
     if len(model.responses) == 1 and model.check is not None:
         asked += [model.hotelling_t2, model.q_residuals]
     try:

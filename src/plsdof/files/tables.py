@@ -111,8 +111,9 @@ class Table:
     @cached_property
     def numeric(self) -> frozenset[str]:
         """Columns that were read as numbers throughout."""
+        is_numeric = text.require_pandas().api.types.is_numeric_dtype
         dtypes = zip(self.names, self.frame.dtypes, strict=True)
-        return frozenset(name for name, dtype in dtypes if _is_numeric(dtype))
+        return frozenset(name for name, one in dtypes if is_numeric(one) and one.kind != "c")
 
     def is_text(self, name: str) -> bool:
         """Whether a column has values and none of them is a number, by either decimal mark."""
@@ -249,21 +250,11 @@ def _is_margin(table: Table, name: str) -> bool:
     column = table.frame[name]
     if column.isna().all():
         return True
-    if name != table.names[0]:
-        return False
-    return table.is_text(name) or (name in table.numeric and _counts_rows(column))
-
-
-def _counts_rows(column: Any) -> bool:
-    """Whether whole numbers increase from row to row, as numbers of rows do, even with gaps."""
-    if column.isna().any():
-        return False
-    values: npt.NDArray[Any] = column.to_numpy(dtype=np.float64)
+    if name != table.names[0] or name not in table.numeric:
+        return name == table.names[0] and table.is_text(name)
+    # Whole numbers that increase from row to row number the rows, even with gaps.
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return bool(np.all(values % 1.0 == 0.0) and np.all(np.diff(values) > 0.0))
-
-
-def _is_numeric(dtype: Any) -> bool:
-    return bool(text.require_pandas().api.types.is_numeric_dtype(dtype)) and dtype.kind != "c"
 
 
 # Tables from files: CSV and its relatives, Parquet, Excel; always with a reason if it fails
@@ -286,8 +277,8 @@ _REFUSED = {
 _BLANKS_ABOVE = 1000
 # Rows of a Parquet file that are taken at a time, and bytes that are read ahead in every column.
 _BATCH, _BUFFER = 4096, 1 << 14
-# Bytes at the end of a text that show whether its last lines hold separators.
-_END = 4096
+# Bytes that hold the end of the last line of a text.
+_END = 64
 
 
 def read_table(
@@ -360,8 +351,6 @@ def read_table(
         na=(str(na),) if isinstance(na, str | float | int) else tuple(map(str, na)),
         one_column=one_column,
     )
-    if "\0" in str(path):
-        raise InvalidInputError(f"{str(path)!r} is not the name of a file.")
     if not path.is_dir():
         return _read_file(os.fspath(file), how)
     files = files_in(path)
@@ -418,6 +407,11 @@ class _How:
         found = (text.as_number(code.strip().replace(",", "."), ".") for code in self.na)
         return frozenset(number for number in found if not np.isnan(number))
 
+    def require_plain(self, what: str) -> None:
+        """Refuse options for lines of text and rows of sheets."""
+        if self.header_row or self.skip_rows or self.transpose:
+            raise InvalidInputError(f"{what}; leave out --header-row, --skip-rows and --transpose.")
+
 
 def require_table(content: bytes) -> None:
     """Refuse files that are known not to be tables, by how they begin."""
@@ -428,11 +422,7 @@ def require_table(content: bytes) -> None:
 
 
 def _spectra(content: bytes, source: str, how: _How) -> Spectra:
-    if how.header_row or how.skip_rows or how.transpose:
-        raise InvalidInputError(
-            "spectra of an instrument have no line of names; leave out --header-row, --skip-rows "
-            "and --transpose."
-        )
+    how.require_plain("spectra of an instrument have no line of names")
     return read_spectra(content, source, how.sheet)
 
 
@@ -465,11 +455,7 @@ def _parsed(content: bytes, source: str, how: _How) -> Table:
     if how.sheet is not None:
         raise InvalidInputError("a sheet can be chosen in Excel files only; this is none.")
     if content.startswith(PARQUET):
-        if how.transpose or how.header_row or how.skip_rows:
-            raise InvalidInputError(
-                "a Parquet file has names of its own; leave out --header-row, --skip-rows and "
-                "--transpose."
-            )
+        how.require_plain("a Parquet file has names of its own")
         return replace(Parquet(path=Path(source)).table(), na=how.numbers)
     if how.transpose:
         cells, decimal, described = text.read_cells(content, skip_rows=how.skip_rows)
@@ -487,24 +473,14 @@ def _from_text(content: bytes, source: str, how: _How) -> Table:
         fewest=1 if how.one_column else 2,
     )
     (frame,) = text.read_frames(content, layout, na=how.na)
-    notes: tuple[str, ...] = ()
-    blank: Sequence[int] = ()
+    blank: list[int] = []
     if len(frame) and frame.iloc[:, -1].isna().any():
-        if ragged := text.ragged_line(content, layout):
-            raise InvalidInputError(ragged)
         known = np.flatnonzero(frame.notna().any(axis=1))
-        last = int(known[-1]) + 1 if len(known) else 0
-        blank = (np.setdiff1d(np.arange(last), known) + 1).tolist()
-        below = len(frame) - last
+        blank = (np.setdiff1d(np.arange(known.max(initial=-1)), known) + 1).tolist()
         frame = frame.iloc[known].reset_index(drop=True)
-        notes = _blank_notes(blank)
-        # Empty lines at the end are nothing to speak of, unlike lines of separators.
-        end = content[-_END:].decode(layout.encoding, errors="ignore").rstrip()
-        if below and end.endswith(layout.separator):
-            notes += (f"Ignored, below the table: {plural(below, 'row')} without any value.",)
     if layout.extra and layout.extra != layout.names[0]:
         require_empty(frame[layout.extra])
-    notes = (*layout.notes, *notes, *text.cut_note(content[-_END:]))
+    notes = (*layout.notes, *_blank_notes(blank), *text.cut_note(content[-_END:]))
     table = replace(text_table(frame, layout, source, how.numbers), notes=notes, blank=tuple(blank))
     return without_unnamed(table, layout.unnamed, row_names=layout.extra)
 

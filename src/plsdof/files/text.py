@@ -415,7 +415,14 @@ def read_frames(
                 usecols=None if columns is None else list(columns),
                 **_exact(pandas),
             )
-            yield from [found] if rows_at_once is None else found
+            is_even = columns is not None
+            for frame in [found] if rows_at_once is None else found:
+                # A value is missing, or a field is.
+                if not is_even and frame.iloc[:, -1].isna().any():
+                    if ragged := ragged_line(source, layout):
+                        raise InvalidInputError(ragged)
+                    is_even = True
+                yield frame
         except pandas.errors.EmptyDataError:
             yield pandas.DataFrame({name: [] for name in layout.names})
         except PlsdofError:
