@@ -56,9 +56,8 @@ class Fold:
     @property
     def n_fitted(self) -> int:
         """Number of different rows to fit on."""
-        if self.train_rows is not None:
-            return len(np.unique(self.train_rows))
-        return self.n_rows - len(np.unique(self.test))
+        given = self.train_rows
+        return self.n_rows - len(self.test) if given is None else len(np.unique(given))
 
     def __repr__(self) -> str:
         sizes = f"{len(self.train)} training rows", f"{len(self.test)} test rows"

@@ -325,6 +325,8 @@ def folds_of(given: Observations, cv: Any, groups: Any) -> tuple[Integers, int |
     if cv is None:
         codes = None if codes is None else np.unique(codes[kept], return_inverse=True)[1]
         fold = usual_folds(len(given.y), codes)
+    elif type(cv) is int and 2 <= cv <= n and codes is None and given.kept is None:
+        fold = np.arange(n) % cv
     else:
         y = np.zeros(n)
         y[kept] = given.y
@@ -337,8 +339,8 @@ def folds_of(given: Observations, cv: Any, groups: Any) -> tuple[Integers, int |
                 "Folds must leave every row out exactly once, in at least 2 folds; got "
                 f"{len(folds)} fold(s) for {n} rows."
             )
-        # Rows without weight leave nothing out.
-        fold = np.unique(fold[kept], return_inverse=True)[1]
+        if given.kept is not None:  # rows without weight leave nothing out
+            fold = np.unique(fold[kept], return_inverse=True)[1]
     if fold.max() == 0:
         raise InvalidInputError("Rows left out need at least two folds, or groups; got one.")
     return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
@@ -647,7 +649,7 @@ def hold_out(
             errors = rmse(found.residuals)
             if patience is not None:
                 errors = errors[: _looked_at(errors, patience)]
-            usable = _usable(found.first(len(errors)), errors, given.spread, patience)
+            usable = _usable(found, errors, given.spread, patience)
             if usable:
                 return replace(found.first(usable), levels=found.levels + level)
     return None
@@ -665,13 +667,14 @@ def _usable(found: Run, rmse: Array, spread: float, patience: int | None) -> int
     """Return how many of the models have digits enough; none if some are missing."""
     if not found.exhausted.shape[1]:  # nothing but the fit to all rows
         return len(rmse) if found.fit_error.max() <= ALL_DIGITS * spread else 0
-    certain = found.error <= _TOLERANCE * np.maximum(rmse, _NOTHING * spread)
+    error = found.error[: len(rmse)]
+    certain = error <= _TOLERANCE * np.maximum(rmse, _NOTHING * spread)
     if certain.all():
         return len(rmse)
     first = int(np.argmin(certain))
     if patience is None or first <= int(np.argmin(rmse)) + AHEAD:
         return 0
-    return first if bool(np.all(found.error[first:] <= _ROUGH * rmse[first:])) else 0
+    return first if bool(np.all(error[first:] <= _ROUGH * rmse[first:])) else 0
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")

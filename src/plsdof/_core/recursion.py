@@ -209,6 +209,8 @@ class Run:
     def first(self, models: int) -> "Run":
         """Return what was found with fewer components."""
         k = models - 1
+        if k == len(self.rss) - 1:
+            return self
         return replace(
             self,
             **{name: getattr(self, name)[:models] for name in _OVER_MODELS},

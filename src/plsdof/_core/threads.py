@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 # Multiplications from which on a decomposition, or a single product, is worth several threads.
 _WORTH = 1e8
 _PRODUCT_WORTH = 2e6
+# Below these OpenBLAS takes one thread by itself: there is no need to tell it.
+_ALONE = 2**18
 
 
 def threads_for(shape: tuple[int, ...]) -> AbstractContextManager[Any]:
@@ -24,7 +26,7 @@ def threads_for(shape: tuple[int, ...]) -> AbstractContextManager[Any]:
 
 def threads_for_products(rows: int, shape: tuple[int, ...]) -> AbstractContextManager[Any]:
     """Do the same for products of so many rows with a matrix."""
-    return one_thread() if rows * math.prod(shape) < _PRODUCT_WORTH else nullcontext()
+    return one_thread() if _ALONE < rows * math.prod(shape) < _PRODUCT_WORTH else nullcontext()
 
 
 def one_thread() -> AbstractContextManager[Any]:

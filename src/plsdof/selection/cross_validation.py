@@ -510,15 +510,13 @@ def _of_recipe(
         response[kept] = given.y
         rows = given.X if given.in_memory and given.kept is None else response[:, None]
         folds = split_rows(rows, response, groups=groups)
-        # Rows without weight are neither fitted nor tested.
-        place = np.full(given.n_given, -1)
-        place[kept] = np.arange(len(kept))
-        trains = [fold.train_rows for fold in folds]
-        split = Split.given(
-            [np.sort(_among(fold.test, place)) for fold in folds],
-            [None if train is None else _among(train, place) for train in trains],
-        )
-        smallest = min(len(np.unique(split.fitted(f, len(kept)))) for f in range(len(folds)))
+        tests, trains = [fold.test for fold in folds], [fold.train_rows for fold in folds]
+        if given.kept is not None:  # rows without weight are neither fitted nor tested
+            place = np.cumsum(given.kept) - 1
+            tests = [place[test[given.kept[test]]] for test in tests]
+            trains = [None if one is None else place[one[given.kept[one]]] for one in trains]
+        split = Split.given([np.sort(test) for test in tests], trains)
+        smallest = min(fold.n_fitted for fold in folds)
         found = path.store.hold_out(split, min(path.most_components(), smallest - 1), n_jobs)
     # Models that all folds have.
     exhausted, asked = found["exhausted"], recipe.options.get("max_components")
@@ -537,12 +535,6 @@ def _of_recipe(
         weights = np.zeros(given.n_given)
         weights[kept] = given.weights
     return _collected(folds, tests, response, weights, groups, cut | words)
-
-
-def _among(rows: Integers, place: Integers) -> Integers:
-    """Return the places of rows among those with a weight, in their order."""
-    found = place[rows]
-    return found[found >= 0]
 
 
 def _collected(
