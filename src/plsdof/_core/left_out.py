@@ -57,9 +57,9 @@ _LEAST_DF = 2
 AHEAD = 2
 # A model whose predictions may be off by this share of its error of rows left out has digits
 # enough for a choice and for that error. Those behind the best one need fewer: that they are worse
-# has to be certain.
+# has to be certain (estimates are upper bounds, on tall spectra 10^4 times what is lost).
 _TOLERANCE = 1e-6
-_ROUGH = 1e-2
+_ROUGH = 1e-4
 # Errors of rows left out that are smaller than this share of the spread of y are rounding.
 _NOTHING = 1e-3
 # Coefficients from the recursion are kept if the fit is off by at most this share of that spread.
@@ -649,9 +649,8 @@ def hold_out(
             errors = rmse(found.residuals)
             if patience is not None:
                 errors = errors[: _looked_at(errors, patience)]
-            usable = _usable(found, errors, given.spread, patience)
-            if usable:
-                return replace(found.first(usable), levels=found.levels + level)
+            if _is_usable(found, errors, given.spread):
+                return replace(found.first(len(errors)), levels=found.levels + level)
     return None
 
 
@@ -663,18 +662,13 @@ def _looked_at(errors: Array, patience: int) -> int:
     return k + 1
 
 
-def _usable(found: Run, rmse: Array, spread: float, patience: int | None) -> int:
-    """Return how many of the models have digits enough; none if some are missing."""
+def _is_usable(found: Run, rmse: Array, spread: float) -> bool:
+    """Whether the models have digits enough; those behind the best one need fewer."""
     if not found.exhausted.shape[1]:  # nothing but the fit to all rows
-        return len(rmse) if found.fit_error.max() <= ALL_DIGITS * spread else 0
-    error = found.error[: len(rmse)]
-    certain = error <= _TOLERANCE * np.maximum(rmse, _NOTHING * spread)
-    if certain.all():
-        return len(rmse)
-    first = int(np.argmin(certain))
-    if patience is None or first <= int(np.argmin(rmse)) + AHEAD:
-        return 0
-    return first if bool(np.all(error[first:] <= _ROUGH * rmse[first:])) else 0
+        return bool(found.fit_error.max() <= ALL_DIGITS * spread)
+    tolerance = np.full(len(rmse), _TOLERANCE)
+    tolerance[int(np.argmin(rmse)) + 1 :] = _ROUGH
+    return bool(np.all(found.error[: len(rmse)] <= tolerance * np.maximum(rmse, _NOTHING * spread)))
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")

@@ -299,15 +299,14 @@ def run(
         k = j + 1
     Q, A, noise, ended = Q[:k], A[:k], noise[:k], ended[:k]
     T, fold = op.scores(A) if T is None or len(T) < k else T, op.fold
-    leverage, error = np.empty((2, k + 1, len(fold)))
-    leverage[0], error[0] = 1.0 / op.n[fold], 0.0
-    np.square(T, out=leverage[1:])
+    sums = np.empty((2, k + 1, len(fold)))
+    sums[:, 0] = 1.0 / op.n[fold], np.zeros(len(fold))
+    squared = np.square(T, out=sums[0, 1:])
     # Rounding of a score moves its loading, and with it the predictions by the size of the score.
     lost = noise * np.abs(Q)
-    np.multiply(lost.take(fold, axis=1), np.sqrt(leverage[1:] + leverage[0]), out=error[1:])
+    np.multiply(lost.take(fold, axis=1), np.sqrt(squared + sums[0, 0]), out=sums[1, 1:])
     fit_error = np.concatenate([[0.0], np.cumsum(lost[:, -1]) / np.sqrt(op.n[-1])])
-    for sums in (leverage, error):
-        np.cumsum(sums, axis=0, out=sums)
+    leverage, error = _running(sums)
     error *= _SAFETY
     if op.squares_condition and ended.any():
         # With more digits there might be further components, of all that is left of y.
@@ -336,7 +335,12 @@ def _residuals(op: "Operator", T: Array, Q: Array) -> Array:
     found = np.empty((len(Q) + 1, len(op.fold)))
     found[0] = op.ybar[op.fold]
     np.multiply(T, Q.take(op.fold, axis=1), out=found[1:])
-    return np.subtract(op.y, np.cumsum(found, axis=0, out=found), out=found)
+    return np.asarray(op.y - _running(found))
+
+
+def _running(values: Array) -> Array:
+    """Return sums of the first rows, as a product: np.cumsum along rows takes longer."""
+    return np.asarray(np.tri(values.shape[-2]) @ values)
 
 
 # Operators in the space of the samples: products with X, or with a Gram matrix
@@ -373,7 +377,7 @@ class _Samples:
         left = np.empty((len(q) + 1, len(centred)))
         left[0] = centred
         np.multiply(-q[:, None], A[:, -1], out=left[1:])
-        np.cumsum(left, axis=0, out=left)
+        left = _running(left)
         return np.asarray(np.vecdot(left, left if weights is None else left * weights))
 
     def scores(self, A: Array) -> Array:
