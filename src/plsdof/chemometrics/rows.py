@@ -20,17 +20,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, fdtri, gammaincinv, ndtr, stdtr, stdtrit
 
+from plsdof._core import inputs
 from plsdof._core.display import as_html, data_frame, one_line, plural
 from plsdof._core.exact import Exact
-from plsdof._core.inputs import (
-    Array,
-    as_choice,
-    as_count,
-    as_level,
-    as_response,
-    read_only,
-    row_labels,
-)
+from plsdof._core.inputs import Array
 from plsdof._core.left_out import one_more, usual_folds
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import PLSPath
@@ -197,8 +190,8 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
     weights = np.ones(len(given.y)) if given.weights is None else given.weights
     rows = partial(LeftOutValues, weights=weights, units=len(given.y) if count is None else count)
     return LeftOutRows(
-        t2=rows(values=read_only(t2[model.index])),
-        q=None if q is None else rows(values=read_only(q[model.index])),
+        t2=rows(values=inputs.read_only(t2[model.index])),
+        q=None if q is None else rows(values=inputs.read_only(q[model.index])),
     )
 
 
@@ -222,7 +215,7 @@ def _measured(path: PLSPath, fold: Integers, size: int) -> tuple[Array, Array | 
         if not path.is_dual:
             loadings = times_predictors(part, exact.filter.scores[:, :size])
             q[:, test] = _squared_residuals(rows, scores, loadings)[taken]
-    return read_only(t2), None if path.is_dual else read_only(q)
+    return inputs.read_only(t2), None if path.is_dual else inputs.read_only(q)
 
 
 def _squared_residuals(rows: Array, scores: Array, loadings: Array) -> Array:
@@ -239,7 +232,7 @@ def _is_cross_validated(path: PLSPath, limit: str | None, new: bool) -> bool:
     """Whether a limit comes from rows left out: by default for new rows, where there are data."""
     if limit is None:
         return new and has_left_out_limits(path)
-    return as_choice(limit, "limit", LIMITS) == "cross-validated"
+    return inputs.as_choice(limit, "limit", LIMITS) == "cross-validated"
 
 
 def has_left_out_limits(path: PLSPath) -> bool:
@@ -296,7 +289,7 @@ def hotelling_t2(
     >>> result.values.round(2), round(result.limit, 2), result.flags.any()
     (array([0.98, 0.52, 0.52, 0.98]), 2.03, np.False_)
     """
-    model, level = as_model(model), as_level(level)
+    model, level = as_model(model), inputs.as_level(level)
     path, m, training = as_score_path(model.path), model.index, X_new is None
     exact = path.exact
     if training:
@@ -355,7 +348,7 @@ def q_residuals(
     >>> q_residuals(path[1]).values.round(3)
     array([0.157, 0.298, 0.298, 0.157])
     """
-    model, level = as_model(model), as_level(level)
+    model, level = as_model(model), inputs.as_level(level)
     path, m, new = as_predictor_path(model.path, "Q"), model.index, X_new is not None
     B, exact = residual_factor(path, m), path.exact.complete()
     if new:
@@ -498,7 +491,7 @@ class Contributions:
 
     def to_frame(self, row: int) -> "DataFrame":
         """Return the contributions to one row as a data frame with one row per variable."""
-        index = as_count(row, "row")
+        index = inputs.as_count(row, "row")
         if index >= len(self.t2):
             raise InvalidInputError(f"row must be in 0..{len(self.t2) - 1}; got {row}.")
         return data_frame({"t2": self.t2[index], "q": self.q[index]}, self.names)
@@ -547,7 +540,7 @@ def contributions(model: Any, X_new: Any = None) -> Contributions:
     >>> found.t2.sum(axis=1).round(2), hotelling_t2(path[1]).values.round(2)
     (array([0.98, 0.52, 0.52, 0.98]), array([0.98, 0.52, 0.52, 0.98]))
     """
-    model, labels = as_model(model), row_labels(X_new)
+    model, labels = as_model(model), inputs.row_labels(X_new)
     path, m = as_predictor_path(model.path, "A contribution"), model.index
     exact = path.exact.complete()
     if X_new is None:
@@ -562,8 +555,8 @@ def contributions(model: Any, X_new: Any = None) -> Contributions:
     if X_new is None and not residual_factor(path, m).any():
         residual[:] = 0.0
     return Contributions(
-        t2=read_only((exact.spectrum.n - 1.0) * rows * (scores @ rotations.T)),
-        q=read_only(residual * np.abs(residual)),
+        t2=inputs.read_only((exact.spectrum.n - 1.0) * rows * (scores @ rotations.T)),
+        q=inputs.read_only(residual * np.abs(residual)),
         names=path.feature_names,
         row_names=None if labels is None else tuple(labels),
     )
@@ -731,16 +724,16 @@ def outliers(
     >>> np.flatnonzero(table.studentized.flags), int(table.order[0])
     (array([7]), 7)
     """
-    model, level = as_model(model), as_level(level)
+    model, level = as_model(model), inputs.as_level(level)
     path, training = as_score_path(model.path, plain=True), X_new is None
     model = replace(model, weights=None)  # of an average the model with the largest weight
-    labels, rows, error = row_labels(y if training else X_new), None, None
+    labels, rows, error = inputs.row_labels(y if training else X_new), None, None
     if not training:
         rows = path.new_rows(model.prepared(X_new), sparse=False)
         predicted = path.exact.predict(rows)[model.row]
-        error = None if y is None else as_response(y, len(predicted)) - predicted
+        error = None if y is None else inputs.as_response(y, len(predicted)) - predicted
     elif y is not None and not np.allclose(
-        as_response(y, len(path.response())), path.response(), rtol=1e-6, atol=0.0
+        inputs.as_response(y, len(path.response())), path.response(), rtol=1e-6, atol=0.0
     ):
         raise InvalidInputError(
             "y must be the responses the path was fitted on; give X_new along with others."
@@ -752,7 +745,7 @@ def outliers(
         q=q_residuals(model, X_new, level=level, limit=limit),
         leverage=leverage,
         studentized=studentized,
-        p_value=read_only(_holm(p_value)),
+        p_value=inputs.read_only(_holm(p_value)),
         names=None if labels is None else tuple(labels),
     )
 

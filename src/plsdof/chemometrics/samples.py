@@ -23,16 +23,9 @@ import numpy.typing as npt
 from scipy.special import fdtri
 from sklearn.model_selection import ShuffleSplit
 
+from plsdof._core import inputs
 from plsdof._core.folds import group_codes
-from plsdof._core.inputs import (
-    Array,
-    as_choice,
-    as_float,
-    as_fraction,
-    as_matrix,
-    as_response,
-    read_only,
-)
+from plsdof._core.inputs import Array
 from plsdof.errors import InvalidInputError
 
 SplitMethod = Literal["kennard-stone", "spxy", "duplex", "random", "last"]
@@ -59,7 +52,9 @@ def parse_split(text: str) -> tuple[SplitMethod, float]:
             f"a way to split and the share of the test set are needed, such as kennard-stone:0.3; "
             f"got {text[:40]!r}."
         ) from error
-    return as_choice(name, "the way to split", SPLITS), as_fraction(fraction, "the share")
+    return inputs.as_choice(name, "the way to split", SPLITS), inputs.as_fraction(
+        fraction, "the share"
+    )
 
 
 def split_rows(
@@ -105,17 +100,17 @@ def split_rows(
     >>> np.flatnonzero(split_rows(X, X[:, 0], "kennard-stone", 0.4))
     array([1, 2])
     """
-    values = as_matrix(X)
+    values = inputs.as_matrix(X)
     n = len(values)
     codes = np.arange(n) if groups is None else group_codes(groups, n)
     units = int(codes.max()) + 1
-    tested = int(np.ceil(as_fraction(fraction, "fraction") * units - 1e-9))
+    tested = int(np.ceil(inputs.as_fraction(fraction, "fraction") * units - 1e-9))
     if units - tested < 2:
         what = "rows" if groups is None else "groups"
         raise InvalidInputError(
             f"a test set of {tested} of {units} {what} leaves too few to fit; give a smaller share."
         )
-    as_choice(method, "method", SPLITS)
+    inputs.as_choice(method, "method", SPLITS)
     chosen = np.arange(units) >= units - tested
     if method == "random":
         _, drawn = next(ShuffleSplit(1, test_size=tested, random_state=0).split(chosen))
@@ -127,7 +122,7 @@ def split_rows(
             )
         distance = _distances(values, codes, scale)
         if method == "spxy":
-            of_y = _distances(as_response(y, n)[:, None], codes, False)
+            of_y = _distances(inputs.as_response(y, n)[:, None], codes, False)
             distance = distance / (distance.max() or 1.0) + of_y / (of_y.max() or 1.0)
         fitted, duplex = _taken(distance, units - tested, tested if method == "duplex" else 0)
         chosen = duplex if method == "duplex" else ~fitted
@@ -211,7 +206,7 @@ def averaged(values: Any, samples: Any, *, known: bool = False) -> Array:
     array([[1.],
            [3.]])
     """
-    rows = as_float(values, "values")
+    rows = inputs.as_float(values, "values")
     codes = group_codes(samples, len(rows))
     there = ~np.isnan(rows) if known else np.ones(rows.shape, dtype=bool)
     sums, counts = np.zeros((2, codes.max() + 1, *rows.shape[1:]))
@@ -230,7 +225,7 @@ def repeatability(predictions: Any, samples: Any) -> Repeatability:
     >>> found.std, found.dof, found.spread.round(3)
     (1.0, 2, array([1.414, 0.   ,   nan]))
     """
-    values = as_response(predictions, len(predictions))
+    values = inputs.as_response(predictions, len(predictions))
     codes = group_codes(samples, len(values))
     counts = np.bincount(codes)
     squares = np.bincount(codes, (values - averaged(values, codes)[codes]) ** 2)
@@ -238,7 +233,9 @@ def repeatability(predictions: Any, samples: Any) -> Repeatability:
     with np.errstate(invalid="ignore"):
         spread = np.sqrt(squares / np.where(counts > 1, counts - 1, np.nan))
     std = float(np.sqrt(squares.sum() / dof)) if dof else float("nan")
-    return Repeatability(std=std, dof=dof, spread=read_only(spread), counts=read_only(counts))
+    return Repeatability(
+        std=std, dof=dof, spread=inputs.read_only(spread), counts=inputs.read_only(counts)
+    )
 
 
 def spread_limit(std: float, dof: float, counts: Any, level: float = 0.95) -> Array:

@@ -38,6 +38,36 @@ class ModelsDisplay(style.Display):
     parameter_name: str = "n_components"
     chosen: float | None = None
 
+    @classmethod
+    def from_path(
+        cls,
+        path: style.PathLike,
+        selection: Selection | str | None = None,
+        *,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw all models of a path; ``kwargs`` go to `plot`.
+
+        Parameters
+        ----------
+        path : Path, Model or fitted estimator
+            That of a model or of an estimator is marked.
+        selection : Selection or str, optional
+            The choice to mark and, among criteria, to draw, or the name of its criterion. By
+            default the choice behind a model or an estimator, or that of ``path.select()``. Errors
+            of rows left out are those of the folds behind the choice, with their groups.
+        """
+        subject, path = path, as_path(path)
+        order = path.simplest_first()
+        data = cls._data(subject, path, selection, order)
+        data["parameter_name"] = path.parameter_name
+        return cls(parameters=path.parameters[order], **data).plot(ax, **kwargs)
+
+    @staticmethod
+    def _data(subject: Any, path: Path, selection: Any, order: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
     def _show_models(self) -> None:
         """Prepare the horizontal axis, and mark the chosen model."""
         self.chosen_line_ = self._mark(self.chosen, "chosen")
@@ -97,34 +127,13 @@ class DoFDisplay(ModelsDisplay):
     naive_dof: Array
     n: float | None = None
 
-    @classmethod
-    def from_path(
-        cls,
-        path: style.PathLike,
-        selection: Selection | str | None = None,
-        *,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the Degrees of Freedom of a path; ``kwargs`` go to `plot`.
-
-        Parameters
-        ----------
-        path : Path, Model or fitted estimator
-            All models are drawn; that of a model or of an estimator is marked.
-        selection : Selection or str, optional
-            The choice to mark instead, or the name of its criterion.
-        """
-        subject, path = path, as_path(path)
-        order, chosen = path.simplest_first(), _own_parameter(subject, path)
-        return cls(
-            parameters=path.parameters[order],
-            dof=path.dof[order],
-            naive_dof=path.naive_dof[order],
-            parameter_name=path.parameter_name,
-            chosen=chosen if selection is None else _choice(subject, path, selection).parameter,
-            n=path.exact.spectrum.n,
-        ).plot(ax, **kwargs)
+    @staticmethod
+    def _data(subject: Any, path: Path, selection: Any, order: Any) -> dict[str, Any]:
+        chosen = _own_parameter(subject, path)
+        if selection is not None:
+            chosen = _choice(subject, path, selection).parameter
+        found = {"dof": path.dof[order], "naive_dof": path.naive_dof[order]}
+        return found | {"chosen": chosen, "n": path.exact.spectrum.n}
 
     def _draw(self, look: dict[str, Any]) -> None:
         usual = _markers(self.dof) | {"color": style.BLUE, "label": "exact"}
@@ -177,44 +186,17 @@ class CriterionDisplay(ModelsDisplay):
     std_error: Array | None = None
     model: float | None = None
 
-    @classmethod
-    def from_path(
-        cls,
-        path: style.PathLike,
-        selection: Selection | str | None = None,
-        *,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the scores behind a choice, or a criterion by name; ``kwargs`` go to `plot`.
-
-        What these scores choose is marked, and a model or an estimator that is something else.
-
-        Parameters
-        ----------
-        path : Path, Model or fitted estimator
-        selection : Selection or str, optional
-            A choice, or the name of a criterion. By default the choice behind a model or an
-            estimator, or that of ``path.select()``. Errors of rows left out are those of the folds
-            behind the choice, with their groups.
-        """
-        subject, path = path, as_path(path)
-        mark, std_error = _choice(subject, path, selection), None
-        scores, left = mark.scores, mark.left_out
+    @staticmethod
+    def _data(subject: Any, path: Path, selection: Any, order: Any) -> dict[str, Any]:
+        mark, own = _choice(subject, path, selection), _own_parameter(subject, path)
+        scores, left, std_error = mark.scores, mark.left_out, None
         if mark.criterion == LEFT_OUT and left is not None:
-            scores, std_error = left.rmse, _padded(left.rmse_std_error, len(path))
+            scores, std_error = left.rmse, _padded(left.rmse_std_error, len(path))[order]
         elif mark.criterion in style.ROOTED:
             scores = np.sqrt(scores)
-        own, order = _own_parameter(subject, path), path.simplest_first()
-        return cls(
-            parameters=path.parameters[order],
-            scores=_padded(scores, len(path))[order],
-            criterion=mark.criterion,
-            std_error=None if std_error is None else std_error[order],
-            parameter_name=path.parameter_name,
-            chosen=mark.parameter,
-            model=None if own == mark.parameter else own,
-        ).plot(ax, **kwargs)
+        found = {"scores": _padded(scores, len(path))[order], "std_error": std_error}
+        found |= {"criterion": mark.criterion, "chosen": mark.parameter}
+        return found | {"model": None if own == mark.parameter else own}
 
     @classmethod
     def from_cross_validation(cls, cv: CrossValidation, *, ax: Any = None, **kwargs: Any) -> Self:

@@ -86,21 +86,25 @@ def feature_axis(names: Sequence[str] | None, n_features: int) -> FeatureAxis:
     >>> feature_axis(["age", "1102"], 2).is_numeric
     False
     """
-    is_named = names is not None and any(header_number(name) is None for name in names)
-    if names is None or len(names) != n_features:
-        names, is_named = [f"x{i + 1}" for i in range(n_features)], False
-    found = _numbers(names)
-    if found is None:
-        positions, title = np.arange(1.0, n_features + 1), "predictor (in the order of the columns)"
-    else:
-        positions, title = found
+    given = names is not None and len(names) == n_features
+    known = list(names or ()) if given else [f"x{i + 1}" for i in range(n_features)]
+    numbers, units = [header_number(name) for name in known], sorted(set(map(header_unit, known)))
+    values = np.array([np.nan if one is None else one for one in numbers])
+    is_axis = n_features > 1 and bool(np.isfinite(values).all()) and len(units) == 1
+    is_axis = is_axis and len(set(numbers)) == n_features
+    if is_axis and values[0] in (0, 1) and np.all(np.diff(values) == 1):
+        is_axis = False
+    title = "predictor (in the order of the columns)"
+    if is_axis:
+        title = _AXIS_TITLES.get(units[0], f"position ({units[0]})")
+    positions = values if is_axis else np.arange(1.0, n_features + 1)
     return FeatureAxis(
         positions=read_only(positions),
-        names=tuple(readable(name) for name in names),
-        is_numeric=found is not None,
+        names=tuple(readable(name) for name in known),
+        is_numeric=is_axis,
         title=title,
         order=np.argsort(positions, kind="stable"),
-        is_named=is_named,
+        is_named=given and None in numbers,
     )
 
 
@@ -123,22 +127,6 @@ def readable(text: str, most: int = 60) -> str:
 def is_harmless(character: str) -> bool:
     """Whether a character neither controls the output nor turns the text around it."""
     return character not in _OVERRIDES and unicodedata.category(character) not in ("Cc", "Cs")
-
-
-def _numbers(names: Sequence[str]) -> tuple[Array, str] | None:
-    found = [header_number(name) for name in names]
-    values = np.array([number for number in found if number is not None])
-    if len(values) < max(2, len(names)) or not np.all(np.isfinite(values)):
-        return None
-    units = set(map(header_unit, names))
-    if len(units) > 1 or len(np.unique(values)) < len(values) or _only_counts(values):
-        return None
-    unit = units.pop()
-    return values, _AXIS_TITLES.get(unit, f"position ({unit})")
-
-
-def _only_counts(values: Array) -> bool:
-    return bool(values[0] in (0, 1) and np.all(np.diff(values) == 1))
 
 
 # What the pictures share: colours, line styles, axes over models, and the way to matplotlib
