@@ -166,7 +166,7 @@ def test_what_python_has_no_short_lines_for_is_said(desk):
 
 def test_a_fit_needs_a_response(desk):
     desk.add({"ozone.csv": OZONE.read_bytes()}, "", "table")
-    with pytest.raises(InvalidInputError, match="column to predict"):
+    with pytest.raises(InvalidInputError):
         desk.view(None)
 
 

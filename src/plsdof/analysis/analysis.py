@@ -867,23 +867,17 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
     if request.components is not None:
         selection = _given(path, request.components, left)
         return selection, asked_for(path, request.components, left)
-    if request.wants(AVERAGE):
-        if left is None:
-            raise InvalidInputError(
-                "The average needs rows left out; of a table that is read piece by piece say how, "
-                "such as 10 folds."
-            )
-        seen = left if request.max_components is not None else left.walked()
-        mean = chosen_from({"": path}, [seen], average=True)
-        assert mean.selection is not None
-        return mean.selection, mean
-    if request.one_standard_error:
-        if left is None:
-            raise InvalidInputError("one-standard-error needs rows left out; say how with cv.")
+    mean = request.wants(AVERAGE)
+    if left is None and (mean or request.one_standard_error):
+        raise InvalidInputError(
+            "The average, and one-standard-error, need rows left out; of a table that is read "
+            "piece by piece say how with cv, such as 10 folds."
+        )
+    if left is not None and request.one_standard_error:
         return _simplest_within(path, left)
-    if request.wants(LEFT_OUT) and left is not None:
+    if left is not None and (mean or request.wants(LEFT_OUT)):
         seen = left if request.max_components is not None else left.walked()
-        model = chosen_from({"": path}, [seen], average=False)
+        model = chosen_from({"": path}, [seen], average=mean)
         assert model.selection is not None
         return model.selection, model
     criterion = "gcv" if request.wants(LEFT_OUT) else request.criterion
