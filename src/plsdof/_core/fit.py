@@ -11,6 +11,7 @@ from plsdof._core.inputs import (
     as_choice,
     as_count,
     as_generator,
+    as_one_positive,
     as_positive,
     read_only,
     require_flag,
@@ -130,7 +131,7 @@ def pls_path(
         source,
         method,
         strict,
-        tolerance=float(as_positive(tolerance, "tolerance")[0]),
+        tolerance=as_one_positive(tolerance, "tolerance"),
         seed=int(as_generator(rng).integers(2**63)),
         progress=progress,
     )

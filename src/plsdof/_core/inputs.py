@@ -339,6 +339,16 @@ def as_positive(values: Any, name: str, *, or_zero: bool = False) -> Array:
     return array
 
 
+def as_one_positive(value: Any, name: str, *, or_zero: bool = False) -> float:
+    """Return one finite positive number, or one that is not negative."""
+    numbers = as_positive(value, name, or_zero=or_zero)
+    if len(numbers) != 1:
+        raise InvalidInputError(
+            f"{name} must be one number; got {len(numbers)}. Estimators choose among several."
+        )
+    return float(numbers[0])
+
+
 def as_measured(values: Any, name: str) -> Any:
     """Return values with NaN for masked ones, after refusing dates and plans of a table."""
     if hasattr(values, "__dask_graph__") and hasattr(values, "compute"):

@@ -24,11 +24,11 @@ from plsdof._core.moments import Moments, moments_of
 from plsdof._core.recursion import (
     FIRST,
     FoldMoments,
-    Gram,
+    GramFolds,
     Integers,
     Mask,
     Operator,
-    Rows,
+    RowFolds,
     Run,
     SingleRows,
     Split,
@@ -505,7 +505,7 @@ class Problem:
     size : float
         Of the kernel matrix before it was centred, which its rounding is relative to.
     between : callable or None
-        See `Rows`.
+        See `RowFolds`.
     """
 
     given: Observations
@@ -517,12 +517,11 @@ class Problem:
     def operators(self, split: Split, n_components: int) -> list["Way"]:
         """Return ways to make the products of a split, the fastest one first, then safer ones."""
         X, y, weights = self.given.X, self.given.y, self.given.weights
-        if not self.given.in_memory:
-            ways: list[Way] = X.operators(self.given, split, n_components, self.scale)
-            return ways
         if self.kernel is not None:
-            return [Way(partial(Gram, self.kernel, y, weights=weights, size=self.size))]
-        safe = Way(partial(Rows, X, y, weights=weights, scale=self.scale, between=self.between))
+            return [Way(partial(GramFolds, self.kernel, y, weights=weights, size=self.size))]
+        safe = Way(partial(RowFolds, X, y, weights=weights, scale=self.scale, between=self.between))
+        if not self.given.in_memory:
+            return [*X.faster_ways(self.given, split, n_components, self.scale), safe]
         if self.between is not None:
             return [safe]
         fast = _cheapest(X.shape, split, n_components, self.scale)
@@ -552,7 +551,7 @@ def _cheapest(shape: tuple[int, ...], split: Split, n_components: int, scale: bo
 def _gram_of_rows(X: Array, y: Array, weights: Array | None, split: Split) -> Operator:
     mean = X.mean(axis=0) if weights is None else weights @ X / weights.sum()
     centred = X - mean
-    return Gram(centred @ centred.T, y, split, weights, rows=centred, x_mean=mean)
+    return GramFolds(centred @ centred.T, y, split, weights, rows=centred, x_mean=mean)
 
 
 def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Split) -> Operator:

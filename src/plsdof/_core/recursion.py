@@ -6,8 +6,8 @@ together; the fit to all rows is one more of them, the last. No decomposition, n
 A score t of a fold is held by coordinates a and their dual a*, so that t_i't_k = a_i* a_k:
 
               a                      dual a*            forward(r*)           rows left out
-    Rows      scores of all rows     w_f a              X D_f^-2 X'r*         entries of a
-    Gram      scores of all rows     w_f a              K r*                  entries of a
+    RowFolds  scores of all rows     w_f a              X D_f^-2 X'r*         entries of a
+    GramFolds scores of all rows     w_f a              K r*                  entries of a
     Moments   direction, t = X a     X'W_f X a          D_f^-2 r*             X a, at the end
 
 X is centred by the means of the fold, D_f holds the scales of its columns. With the dual of the
@@ -15,9 +15,9 @@ residual, r* = W_f (y - ybar_f) or X'W_f (y - ybar_f), one step of every fold is
 
     a = forward(r*);   a -= sum_i (a_i* a) a_i  (twice);   a /= |a|;   q = r* a;   r* -= q a*
 
-`Rows` needs products with X only and keeps all digits. `Gram` and `Moments` square the condition
-number, and are faster where there are many columns, or rows; `SingleRows` are the moments of folds
-of one row, whose matrices are never formed. `run` estimates the error of its predictions;
+`RowFolds` needs products with X only and keeps all digits. `GramFolds` and `Moments` square the
+condition number, and are faster where there are many columns, or rows; `SingleRows` are the moments
+of folds of one row, whose matrices are never formed. `run` estimates the error of its predictions;
 `plsdof._core.left_out` decides what to do about it.
 """
 
@@ -348,7 +348,7 @@ def _running(values: Array) -> Array:
 
 
 class _Samples:
-    """What `Rows` and `Gram` have in common: a score is one number per row."""
+    """What `RowFolds` and `GramFolds` have in common: a score is one number per row."""
 
     squares_condition = True
     unit: Array
@@ -384,7 +384,7 @@ class _Samples:
         return np.asarray(A.reshape(len(A), self.weights.size).take(self._places, axis=1))
 
 
-class Rows(_Samples):
+class RowFolds(_Samples):
     """Products with X: means and scales are those of the training rows, all digits are kept.
 
     Parameters
@@ -482,7 +482,7 @@ class Rows(_Samples):
         return np.asarray(self.shift + self.mean[folds])
 
 
-class Gram(_Samples):
+class GramFolds(_Samples):
     """Products with one (n, n) matrix K = XX' of rows that are not scaled, or of a kernel.
 
     Its digits are half those of X. ``size`` is that of K before it was centred, if larger; ``rows``
@@ -701,7 +701,7 @@ class SingleRows(_Features):
         return np.asarray(np.vecdot(A[:, :-1], self._apart[:, :-1]))
 
 
-Operator = Rows | Gram | FoldMoments | SingleRows
+Operator = RowFolds | GramFolds | FoldMoments | SingleRows
 
 
 def constant_columns(

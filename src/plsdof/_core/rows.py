@@ -111,8 +111,8 @@ class Stored(Protocol):
     def columns(self, which: npt.NDArray[np.intp]) -> Array:
         """Return some columns as they were given. Shape (n, k)."""
 
-    def operators(self, given: Observations, split: Any, n_components: int, scale: bool) -> Any:
-        """Return ways to leave rows out, the fastest one first; see `left_out.Problem`."""
+    def faster_ways(self, given: Observations, split: Any, n_components: int, scale: bool) -> Any:
+        """Return ways to leave rows out that are faster than products; see `left_out.Problem`."""
 
     def refitted(self, recipe: Any, given: Observations, split: Any) -> Iterator[Any]:
         """Fit the other rows of every fold; yield what the fits predict for its rows."""

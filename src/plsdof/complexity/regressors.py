@@ -17,7 +17,7 @@ from plsdof._core.inputs import (
     as_count,
     as_generator,
     as_matrix,
-    as_positive,
+    as_one_positive,
     as_response,
     read_only,
     require_flag,
@@ -229,8 +229,8 @@ def degrees_of_freedom(
         )
     source = "5-fold cross-validation" if noise is None else "as given"
     guess = noise if noise is not None else _cross_validated_noise(estimator, X, y, seed)
-    deviation = math.sqrt(_one_positive(guess, "noise", or_zero=noise is None))
-    fraction = _one_positive(_default_step(estimator) if step is None else step, "step")
+    deviation = math.sqrt(as_one_positive(guess, "noise", or_zero=noise is None))
+    fraction = as_one_positive(_default_step(estimator) if step is None else step, "step")
     # Below this, rounding of y + perturbation shows in the third digit of a draw.
     if not fraction * deviation > 1e-12 * float(np.max(np.abs(y))):
         raise InvalidInputError(
@@ -279,13 +279,6 @@ def _default_step(estimator: Any) -> float:
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     package, name = _class_of(last)
     return _SMOOTH_STEP if package == "sklearn" and name in _SMOOTH else _STEP
-
-
-def _one_positive(value: Any, name: str, *, or_zero: bool = False) -> float:
-    numbers = as_positive(value, name, or_zero=or_zero)
-    if len(numbers) != 1:
-        raise InvalidInputError(f"{name} must be one number > 0; got {len(numbers)}.")
-    return float(numbers[0])
 
 
 # Exact formulas

@@ -16,19 +16,45 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
+from scipy.sparse import csc_array, csr_array
 
-from plsdof._core.inputs import Array, as_count, read_only, require_flag
+from plsdof._core.inputs import (
+    Array,
+    as_count,
+    as_response,
+    as_weights,
+    read_only,
+    require_flag,
+)
 from plsdof._core.left_out import Problem, Way
 from plsdof._core.moments import Moments as Moments
 from plsdof._core.moments import block_moments, moments_of
 from plsdof._core.recipe import Recipe
-from plsdof._core.recursion import FoldMoments, Integers, Mask, Operator, Split, constant_columns
-from plsdof._core.rows import Block, InBlocks, Part, Rows, StandardProducts, place_of
+from plsdof._core.recursion import (
+    FoldMoments,
+    Integers,
+    Mask,
+    Operator,
+    Split,
+    constant_columns,
+)
+from plsdof._core.rows import (
+    Block,
+    InBlocks,
+    Part,
+    Rows,
+    StandardProducts,
+    place_of,
+)
 from plsdof._core.spectrum import FORMED, Gram, formed
 from plsdof._core.standardize import (
     Observations,
     Standardized,
+    Units,
+    centre_response,
+    constant_between,
     notice_relative,
     observe,
     standardize_observations,
@@ -40,6 +66,7 @@ from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.large.blocks import (
     ArrayBlocks,
     RowBlocks,
+    checked_shape,
     is_blocks,
     is_dask,
     is_sliced,
@@ -47,7 +74,6 @@ from plsdof.large.blocks import (
     take_rows,
 )
 from plsdof.large.probes import count_by_probes
-from plsdof.large.sparse import by_products, read_sparse
 
 _EPS = float(np.finfo(np.float64).eps)
 # Numbers of rows, predictions or models of folds that are in memory at once: 1 GB.
@@ -343,10 +369,10 @@ class Streamed(InBlocks):
     # Partial Least Squares without the rows of every fold
     # ----------------------------------------------------
 
-    def operators(
+    def faster_ways(
         self, given: Observations, split: Split, n_components: int, scale: bool
     ) -> list[Way]:
-        """Return ways to leave rows out: by moments if the data are tall, by passes."""
+        """Return ways to leave rows out that are faster than passes: moments of tall data."""
         n, p = self.shape
         if split.count > 1 and split.is_single:
             if n * p > _MOST_NUMBERS:
@@ -362,12 +388,10 @@ class Streamed(InBlocks):
                 f"rows, which takes {8e-9 * n_components * len(split.rows):.1f} GB; ask for fewer "
                 "components, or choose by a criterion such as 'gcv'."
             )
-        safe = Way(partial(by_products, self, given, scale))
-        if self.moments is None or p > self.limit or split.trains is not None:
-            return [safe]
-        if not self._has_response(given.y):
-            return [safe]
-        return [Way(partial(_by_moments, self, given, scale), features=True), safe]
+        tall = self.moments is not None and p <= self.limit and split.trains is None
+        if not tall or not self._has_response(given.y):
+            return []
+        return [Way(partial(_by_moments, self, given, scale), features=True)]
 
     def _has_response(self, y: Array) -> bool:
         """Whether y is the response that is in the blocks, but for a constant."""
@@ -387,8 +411,8 @@ class Streamed(InBlocks):
                 "block; fit that response with the function that made the path."
             )
         n = self.shape[0]
-        for test, train in zip(split.tests, split.trains or [None] * split.count, strict=True):
-            fitted = ~_mask(test, n) if train is None else _mask(train, n)
+        for fold, test in enumerate(split.tests):
+            fitted = _mask(split.fitted(fold, n), n)
             path, rows = recipe.fit(self.take(fitted), None), self.take(_mask(test, n))
             if self.rows.axis == 1:
                 yield path.at(take_rows(rows))
@@ -429,7 +453,6 @@ def _some_columns(block: Block, *, which: Integers, axis: int) -> list[Array]:
 def _by_moments(stored: Streamed, given: Observations, scale: bool, split: Split) -> Operator:
     """Collect the moments of the rows that each fold leaves out, by one pass."""
     assert stored.moments is not None
-    n = stored.shape[0]
     # The response may have lost a constant on the way here.
     level = float(stored.y[0] - given.y[0])
     left: list[Moments] = []
@@ -438,10 +461,10 @@ def _by_moments(stored: Streamed, given: Observations, scale: bool, split: Split
         left = stored.rows.reduce(work, partial(_zipped, merge=Moments.merge), "Moments of folds")
     left = [one.lowered(level) for one in left]
     whole = stored.moments.lowered(level)
-    tests = [np.sort(test) for test in split.tests]
 
     def look(low: Mask) -> Mask:
-        return constant_columns(low, stored.columns, lambda f: _trained(tests, f, given, n))
+        trained = split.training_weights(stored.shape[0], given.weights)
+        return constant_columns(low, stored.columns, trained.__getitem__)
 
     return FoldMoments(
         whole,
@@ -452,14 +475,6 @@ def _by_moments(stored: Streamed, given: Observations, scale: bool, split: Split
         fold=split.fold,
         y=given.y[split.rows],
     )
-
-
-def _trained(tests: Sequence[Integers], fold: int, given: Observations, n: int) -> Array:
-    """Return the training weights of a fold, or of all rows."""
-    weights = np.ones(n) if given.weights is None else given.weights.copy()
-    if fold < len(tests):
-        weights[tests[fold]] = 0.0
-    return weights
 
 
 def _plain_moments(block: Block) -> Moments:
@@ -511,6 +526,235 @@ def _at_rows(block: Block, *, path: Any) -> list[Predicted]:
 
 def _zipped(a: list[Part], b: list[Part], *, merge: Callable[[Part, Part], Part]) -> list[Part]:
     return [merge(one, other) for one, other in zip(a, b, strict=True)]
+
+
+# Sparse predictors, standardised without being filled
+# ----------------------------------------------------
+#
+# Standardised predictors are a sparse matrix minus one of rank one,
+#
+#     X_std = A - r m',    A = diag(r) (X - 1 c') diag(1/s),    m_j = (mean_j - c_j) / s_j,
+#
+# with r the square roots of the weights and s the column scales. The shifts c are zero except where
+# a mean is large against the standard deviation: there, the difference of the two terms would lose
+# digits, so the column itself is shifted and its zeros become stored values. A column with mean^2
+# above ``_SHIFT`` variances has fewer than one zero in ``_SHIFT + 1`` entries (by weight), so that
+# this adds at most a quarter to what is stored.
+
+# Columns whose squared mean exceeds this many variances are shifted.
+_SHIFT = 4.0
+
+
+def read_sparse(
+    X: Any, y: Any, sample_weight: Any, *, scale: bool, limit: int
+) -> tuple[Gram, Observations]:
+    """Return the Gram matrix of sparse predictors, on the smaller side, and their rows.
+
+    ``matrix`` is None and ``times`` works through X if the smaller of n and p is above ``limit``.
+
+    Cost: O(nnz) time and three copies of X; O(nnz k) per product with k vectors, in memory of
+    O(max(n, p) k); a sparse product and d^2 numbers of memory to form a matrix of order d.
+    """
+    n_rows, p = checked_shape(X)
+    y = as_response(y, n_rows).copy()
+    limit = as_count(limit, "limit")
+    require_flag(scale)
+    given = observe(_in_columns(X), read_only(y), as_weights(sample_weight, n_rows), None)
+    each = np.ones(len(given.y)) if given.weights is None else given.weights
+    columns = _standard_columns(given.X, each, given.n, scale)
+    response = centre_response(given.y, given.row_scale)
+    units = Units(
+        n=given.n,
+        n_rows=len(given.y),
+        x_mean=read_only(columns.shift + columns.offset),
+        x_scale=read_only(columns.scale),
+        y_mean=response.mean,
+        row_scale=given.row_scale,
+    )
+    warn_constant_columns(np.isinf(units.x_scale), None)
+    rows = SparseRows(X=columns.values.tocsr(), shift=columns.shift, weights=given.weights)
+    products = StandardProducts(stored=rows, units=units, rest=columns.offset)
+    # On the side of the smaller matrix.
+    wide = len(given.y) <= p
+    facts: dict[str, Any] = {
+        "side": "samples" if wide else "features",
+        "units": units,
+        "response": response.values if wide else products.to_features(response.values),
+        "total": float(response.values @ response.values),
+        "to_features": products.to_features,
+        "to_samples": products.to_samples,
+    }
+    if min(len(given.y), p) <= limit:
+        gram = formed(_matrix(rows.X, units, columns.offset, wide), **facts)
+    else:
+        trace = float(np.sum(columns.squares / columns.scale**2))
+        times = partial(_back_and_forth, products) if wide else products.times
+        gram = Gram(trace=trace, times=times, count=count_by_probes, **facts)
+    return gram, replace(given, X=rows)
+
+
+def _back_and_forth(products: StandardProducts, v: Array) -> Array:
+    return products.to_samples(products.to_features(v))
+
+
+def _matrix(X: Any, units: Units, offset: Array, wide: bool) -> Array:
+    """Return C'C of C = B - left right', the standardised X or its transpose, by a sparse product.
+
+    B'B - h right' - right h' with h = B'left - |left|^2 / 2 right.
+    """
+    root = np.ones(X.shape[0]) if units.row_scale is None else units.row_scale
+    B = scipy.sparse.diags_array(root) @ X @ scipy.sparse.diags_array(1.0 / units.x_scale)
+    left, right = root, offset / units.x_scale
+    if wide:
+        B, left, right = B.T, right, left
+    transposed = B.T.tocsr()
+    h = transposed @ left - (left @ left) / 2 * right
+    result: Array = (transposed @ B.tocsr()).toarray()
+    result -= np.multiply.outer(h, right) + np.multiply.outer(right, h)
+    return result
+
+
+def _in_columns(X: Any) -> "csc_array[Any]":
+    """Return X in columns, without duplicates, after looking for NaN and infinity."""
+    matrix = csc_array(X)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    bad = np.flatnonzero(~np.isfinite(matrix.data))
+    if len(bad):
+        column = np.searchsorted(matrix.indptr, bad[0], side="right") - 1
+        raise InvalidInputError(
+            f"X contains {len(bad)} value(s) that are NaN or infinity, the first in row "
+            f"{matrix.indices[bad[0]]}, column {column}; drop these rows or columns, or fill the "
+            "values in before fitting."
+        )
+    return matrix
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Columns:
+    """Columns minus ``shift``, the mean they still have (``offset``), scales, sums of squares."""
+
+    values: "csc_array[np.float64]"
+    shift: Array
+    offset: Array
+    scale: Array
+    squares: Array
+
+
+def _standard_columns(given: Any, weights: Array, n: float, scale: bool) -> _Columns:
+    """Shift the columns that need it, and find their scales."""
+    values = given.astype(np.float64)
+    highest, lowest = (np.ravel(end.toarray()) for end in (values.max(axis=0), values.min(axis=0)))
+    constant = constant_between(lowest, highest)
+    mean, squares = _moments(values, weights, n)
+    # With extreme weights there may be many zeros; shifting may not double what is stored.
+    far = ~constant & (n * mean**2 > _SHIFT * squares)
+    far &= 2 * np.diff(values.indptr) >= values.shape[0]
+    shift = np.where(far, mean, 0.0)
+    if far.any():
+        values = _shifted(values, shift)
+        mean, squares = _moments(values, weights, n)
+    divisor = np.sqrt(squares / (n - 1.0)) if scale else np.ones(len(squares))
+    return _Columns(
+        values=values,
+        shift=shift,
+        offset=mean,
+        scale=np.where(constant, np.inf, divisor),
+        squares=squares,
+    )
+
+
+def _column_of(block: Any) -> npt.NDArray[np.intp]:
+    return np.repeat(np.arange(block.shape[1]), np.diff(block.indptr))
+
+
+def _moments(block: Any, weights: Array, n: float) -> tuple[Array, Array]:
+    """Return weighted means and sums of squares about them, in two passes over what is stored.
+
+    A mean is added up to some roundings of it; where that matters, the column gets shifted by it
+    and comes here once more.
+    """
+    column, stored = _column_of(block), np.diff(block.indptr)
+    weight = weights[block.indices]
+    add = partial(np.bincount, column, minlength=block.shape[1])
+    zeros = np.where(stored == block.shape[0], 0.0, n - add(weight))
+    mean = add(weight * block.data) / n
+    squares = add(weight * (block.data - mean[column]) ** 2) + zeros * mean**2
+    return mean, squares
+
+
+def _shifted(block: Any, shift: Array) -> Any:
+    """Subtract ``shift`` from some columns, whose zeros are stored from then on."""
+    some, others = np.flatnonzero(shift), np.flatnonzero(shift == 0)
+    dense = csc_array(block[:, some].toarray() - shift[some])
+    order = np.argsort(np.concatenate([others, some]))
+    return scipy.sparse.hstack([block[:, others], dense], format="csc")[:, order]
+
+
+# Sparse rows, as a path keeps them
+# ---------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SparseRows:
+    """Sparse rows with positive weight, never filled; see `_core.rows.Stored`.
+
+    Attributes
+    ----------
+    X : (n, p) sparse array in rows
+        As given, minus ``shift``.
+    shift : (p,) array
+        Zero but for columns whose mean is large against the standard deviation.
+    weights : (n,) array or None
+    """
+
+    X: "csr_array[np.float64]"
+    shift: Array
+    weights: Array | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        n, p = self.X.shape
+        return int(n), int(p)
+
+    def sums(self, weights: Array) -> tuple[Array, Array]:
+        """Return sums and sums of squares of columns, for weights (F, n). (F, p) each."""
+        return np.asarray(weights @ self.X), np.asarray(weights @ self.X.power(2))
+
+    def left(self, r: Array) -> Array:
+        """Return r X."""
+        return np.asarray(r @ self.X)
+
+    def right(self, C: Array) -> Array:
+        """Return C X'."""
+        return np.asarray((self.X @ C.T).T)
+
+    def normal(self, C: Array) -> Array:
+        """Return C X'WX."""
+        rows = self.right(C)
+        return self.left(rows if self.weights is None else rows * self.weights)
+
+    def columns(self, which: Integers) -> Array:
+        """Return some columns as they were given. Shape (n, k)."""
+        return np.asarray(self.X[:, which].toarray() + self.shift[which])
+
+    def faster_ways(self, *_: Any) -> list[Way]:
+        """Return nothing: products with sparse rows are fast."""
+        return []
+
+    def refitted(self, recipe: Recipe, given: Observations, split: Split) -> Iterator[Predicted]:
+        """Fit the other rows of every fold; yield what the fits predict for its rows."""
+        for fold, test in enumerate(split.tests):
+            kept = split.fitted(fold, len(given.y))
+            weights = None if given.weights is None else given.weights[kept]
+            yield recipe.fit(self.rows(kept), given.y[kept], weights).at(self.rows(test))
+
+    def rows(self, which: Integers) -> Any:
+        """Return some rows as they were given."""
+        some = self.X[which]
+        return some if not self.shift.any() else _shifted(some.tocsc(), -self.shift).tocsr()
 
 
 # Whatever comes in

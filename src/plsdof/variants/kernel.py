@@ -26,7 +26,7 @@ from plsdof._core.inputs import (
     as_count,
     as_matrix,
     as_new_rows,
-    as_positive,
+    as_one_positive,
     opened_table,
     read_only,
     require_flag,
@@ -165,10 +165,10 @@ class KernelInputs:
         """Return the kernel matrix of the training rows. Shape (n_rows, n_rows)."""
         return self.kernel(self.rows, self.rows)
 
-    def values(self, X_new: Any) -> Array:
+    def values(self, X_new: Any, names: tuple[str, ...] | None = None) -> Array:
         """Return the kernel values of new rows with the training rows. Shape (n_new, n_rows)."""
         if self.gram is None:
-            new = as_new_rows(X_new, len(self.mean), self.names)
+            new = as_new_rows(X_new, len(self.mean), names or self.names)
             return self.kernel((new - self.mean) / self.scale - self.rest, self.rows)
         values = as_matrix(X_new, "X_new")
         if values.shape[1] != len(self.gram):
@@ -196,21 +196,11 @@ def as_kernel(
         )
     return Kernel(
         name=name,
-        gamma=None if gamma is None else _as_width(gamma),
+        gamma=None if gamma is None else as_one_positive(gamma, "gamma"),
         degree=as_count(degree, "degree", minimum=1),
         coef0=float(coef0),
         function=function,
     )
-
-
-def _as_width(gamma: Any) -> float:
-    values = as_positive(gamma, "gamma")
-    if len(values) != 1:
-        raise InvalidInputError(
-            f"gamma must be one number; got {len(values)}. KernelPLSRegressor chooses among "
-            "several."
-        )
-    return float(values[0])
 
 
 def as_symmetric(values: Array) -> Array:
@@ -380,10 +370,7 @@ class KernelPLSPath(PLSPath):
 
     def new_rows(self, X_new: Any, *, sparse: bool = True) -> Array:  # noqa: ARG002
         """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
-        inputs = self._inputs
-        if self._names is not None:
-            inputs = replace(inputs, names=self._names)
-        return inputs.values(X_new)
+        return self._inputs.values(X_new, self._names)
 
     @property
     def feature_names(self) -> None:

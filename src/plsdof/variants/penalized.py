@@ -28,6 +28,7 @@ from plsdof._core.inputs import (
     as_choice,
     as_count,
     as_matrix,
+    as_one_positive,
     read_only,
     require_flag,
 )
@@ -307,10 +308,11 @@ def penalized_pls_path(
     as_choice(solver, "solver", SOLVERS)
     with nullcontext() if scale else quietly():  # a constant column may get a coefficient
         given = checked(X, y, sample_weight)
-    metric = _as_metric(given.X.shape[1], penalty, blocks, as_strength(strength))
+    strength = as_one_positive(strength, "strength", or_zero=True)
+    metric = _as_metric(given.X.shape[1], penalty, blocks, strength)
     recipe = PENALIZED_PLS.recipe(
         penalty=penalty,
-        strength=float(strength),
+        strength=strength,
         blocks=blocks,
         max_components=max_components,
         scale=scale,
@@ -318,17 +320,6 @@ def penalized_pls_path(
     )
     count = partial(_count, metric)
     return finished(PenalizedPLSPath, recipe, given, count, strict, metric=metric)
-
-
-def as_strength(strength: Any) -> float:
-    """Return a finite number >= 0."""
-    number = isinstance(strength, int | float | np.number) and not isinstance(strength, bool)
-    if not number or not 0 <= strength <= float(np.finfo(np.float64).max):
-        raise InvalidInputError(
-            f"strength must be a finite number >= 0; got {strength!r:.80}. "
-            "PenalizedPLSRegressor chooses among several."
-        )
-    return float(strength)
 
 
 def _as_metric(p: int, penalty: Any, blocks: Any, strength: float) -> Metric:
