@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
-from _helpers.problems import difference_penalty, make_problem
+from _helpers.problems import make_problem
 
 from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
 from plsdof._core.fit import METHODS
@@ -43,9 +43,6 @@ PATHS = {
     ),
     "penalised in blocks, scaled": lambda X, y, w: penalized_pls_path(
         X, y, 1, blocks=[3, 5], strength=7.0, max_components=3, scale=True, sample_weight=w
-    ),
-    "given penalty": lambda X, y, w: penalized_pls_path(
-        X, y, difference_penalty(8, 2), strength=2.0, max_components=3, sample_weight=w
     ),
 }
 

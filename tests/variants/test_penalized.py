@@ -6,13 +6,13 @@ import flint
 import numpy as np
 import pytest
 from _helpers.oracle import dof_from_moments, exact_penalized
-from _helpers.problems import DATA, counted, difference_penalty, load_case, make_problem
+from _helpers.problems import DATA, difference_penalty, load_case, make_problem
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import SplineTransformer
 
 from plsdof import PenalizedPLSRegressor, cross_validate, inference, pls_path
 from plsdof.errors import InvalidInputError, RankExhaustedError, RankExhaustedWarning
-from plsdof.variants.penalized import difference_metric, matrix_metric, penalized_pls_path
+from plsdof.variants.penalized import difference_metric, penalized_pls_path
 
 STEP = 1e-5
 
@@ -46,17 +46,10 @@ def published_algorithm(X, y, P, m):
     return coef, intercept, intercept + X @ coef
 
 
-def random_penalty(p, seed=0):
-    B = np.random.default_rng(seed).normal(size=(p, p // 2))
-    return B @ B.T
-
-
 PENALTIES = {
     "differences": lambda p: (2, {}, difference_penalty(p)),
     "first differences": lambda p: (1, {}, difference_penalty(p, 1)),
     "blocks": lambda p: (2, {"blocks": p // 3}, difference_penalty([p // 3] * 3)),
-    "banded matrix": lambda p: (difference_penalty(p, 1), {}, difference_penalty(p, 1)),
-    "dense matrix": lambda p: (random_penalty(p), {}, random_penalty(p)),
 }
 
 
@@ -76,7 +69,7 @@ def test_path_equals_the_published_algorithm(kind, n, p, solver):
         np.testing.assert_allclose(path.fitted[m], fitted, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", ["differences", "dense matrix"])
+@pytest.mark.parametrize("kind", ["differences", "blocks"])
 @pytest.mark.parametrize("m", [1, 3])
 def test_degrees_of_freedom_equal_central_differences_of_the_published_algorithm(kind, m):
     X, y = make_spectra(14, 9, seed=1)
@@ -108,14 +101,11 @@ def test_degrees_of_freedom_equal_central_differences_of_the_published_algorithm
 def test_strength_zero_is_the_unpenalised_path(scale, n, p):
     X, y = make_problem(n, p, seed=2, decay=0.5)
     weights = np.random.default_rng(0).uniform(0.5, 2, n)
-    for given in (2, random_penalty(p)):
-        path = penalized_pls_path(
-            X, y, given, strength=0, scale=scale, sample_weight=weights, solver="svd"
-        )
-        plain = pls_path(X, y, scale=scale, sample_weight=weights, solver="svd")
-        np.testing.assert_allclose(path.dof, plain.dof, rtol=1e-12)
-        np.testing.assert_allclose(path.coef, plain.coef, rtol=1e-9, atol=1e-10)
-        np.testing.assert_allclose(path.fitted, plain.fitted, rtol=1e-10)
+    options = {"scale": scale, "sample_weight": weights, "solver": "svd"}
+    path, plain = penalized_pls_path(X, y, strength=0, **options), pls_path(X, y, **options)
+    np.testing.assert_allclose(path.dof, plain.dof, rtol=1e-12)
+    np.testing.assert_allclose(path.coef, plain.coef, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(path.fitted, plain.fitted, rtol=1e-10)
 
 
 def exact_penalized_dof(X, y, P, m):
@@ -134,14 +124,11 @@ def exact_penalized_dof(X, y, P, m):
     return np.array([1.0] + [dof_from_moments(moments, traces, k) for k in range(1, m + 1)])
 
 
-@pytest.mark.parametrize(
-    ("strength", "given"),
-    [(1.0, False), (2.0**20, False), (2.0**33, False), (1.0, True), (2.0**26, True)],
-)
-def test_degrees_of_freedom_are_exact_within_their_error_estimate(strength, given):
+@pytest.mark.parametrize("strength", [1.0, 2.0**20, 2.0**33])
+def test_degrees_of_freedom_are_exact_within_their_error_estimate(strength):
     X, y = make_spectra(12, 20, seed=3)
     P = difference_penalty(20)
-    path = penalized_pls_path(X, y, P if given else 2, strength=strength)
+    path = penalized_pls_path(X, y, strength=strength)
     m = min(len(path.dof) - 1, 6)
     before, flint.ctx.prec = flint.ctx.prec, 3000
     try:
@@ -149,8 +136,8 @@ def test_degrees_of_freedom_are_exact_within_their_error_estimate(strength, give
     finally:
         flint.ctx.prec = before
     assert np.all(np.abs(path.dof[: m + 1] - exact) <= path.dof_error[: m + 1])
-    # Rotations keep what forming I + strength P loses.
-    assert (len(path.dof) == 12) == (strength == 1.0 or not given)
+    # Rotations keep what forming I + strength P would lose.
+    assert len(path.dof) == 12
 
 
 @pytest.mark.parametrize("blocks", [np.array(20.0), np.full((4, 5), 1)])
@@ -166,14 +153,6 @@ def test_blocks_too_small_for_a_difference_are_not_penalised(order):
     np.testing.assert_allclose(
         penalized_pls_path(X, y, order).coef, penalized_pls_path(X, y, strength=0.0).coef
     )
-
-
-def test_a_penalty_so_strong_that_the_identity_drowns_is_reported():
-    X, y = make_spectra(12, 20, seed=3)
-    with pytest.warns(
-        RankExhaustedWarning, match="No component supported: from component 1 on, rounding"
-    ):
-        counted(penalized_pls_path(X, y, random_penalty(20), strength=1e10))
 
 
 def test_degrees_of_freedom_agree_with_their_monte_carlo_estimate():
@@ -262,16 +241,6 @@ def test_banded_metric_is_i_plus_the_penalty_and_its_factor_fits(sizes, order):
     np.testing.assert_allclose(metric.whiten(X), X @ R, atol=1e-12)
 
 
-@pytest.mark.parametrize("penalty", [difference_penalty(40), random_penalty(40)])
-def test_given_matrices_have_as_many_bands_as_they_need(penalty):
-    metric = matrix_metric(penalty, 2.0)
-    assert len(metric.factor) == np.max(np.nonzero(penalty)[1] - np.nonzero(penalty)[0]) + 1
-    A = np.eye(40) + 2.0 * penalty
-    R = metric.unwhiten(np.eye(40))
-    np.testing.assert_allclose(R @ R.T, np.linalg.inv(A), atol=1e-12)
-    np.testing.assert_allclose(metric.apply(R @ R.T), np.eye(40), atol=1e-10)
-
-
 def test_many_channels_need_no_matrix_of_their_square():
     X, y = make_spectra(15, 20_000, seed=10)
     tracemalloc.start()
@@ -320,13 +289,10 @@ def test_more_components_than_supported_are_reported():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"penalty": np.eye(4)}, r"shape \(5, 5\); got shape \(4, 4\)"),
-        ({"penalty": np.triu(np.ones((5, 5)))}, "penalty must be symmetric"),
-        ({"penalty": -0.5 * np.eye(5)}, "positive semi-definite, .* eigenvalue is -0.5"),
-        ({"penalty": np.eye(5), "blocks": 5}, "blocks says where differences are taken"),
-        ({"strength": -1.0}, "strength must be a finite number >= 0; got -1.0"),
-        ({"strength": [1.0, 2.0]}, "PenalizedPLSRegressor chooses among several"),
-        ({"strength": np.inf}, "strength must be a finite number"),
+        ({"penalty": np.eye(5)}, "penalty"),
+        ({"strength": -1.0}, "strength must be finite and >= 0"),
+        ({"strength": [1.0, 2.0]}, "strength must be one number"),
+        ({"strength": np.inf}, "strength"),
         ({"penalty": 0}, "penalty must be >= 1"),
         ({"blocks": 2}, r"must cover the 5 column\(s\) of X; got 2, which covers 4"),
         ({"blocks": [2, 2]}, "which covers 4"),
@@ -349,16 +315,15 @@ def smooth(n, p, rng):
 
 
 @pytest.mark.filterwarnings("ignore::plsdof.errors.RankExhaustedWarning")
-@pytest.mark.parametrize("given", [False, True])
 @pytest.mark.parametrize("strength", [1.0, 5e4, 1e8])
 @pytest.mark.parametrize("make", [rough, smooth])
-def test_errors_are_within_their_estimates_whatever_the_strength(make, strength, given):
+def test_errors_are_within_their_estimates_whatever_the_strength(make, strength):
     for seed in range(2):
         rng = np.random.default_rng(seed)
         X = make(15, 8 + 6 * seed, rng)
         y = X[:, 4] + 0.1 * X.std() * rng.normal(size=15)
         P = difference_penalty(X.shape[1])
-        path = penalized_pls_path(X, y, P if given else 2, strength=strength, max_components=3)
+        path = penalized_pls_path(X, y, strength=strength, max_components=3)
         M = len(path.dof) - 1
         if M == 0:
             continue

@@ -586,8 +586,8 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
     ----------
     n_components : int or str
         A fixed number, or how to choose it.
-    penalty : int or (p, p) array
-        Order of the differences of neighbouring coefficients, or a positive semi-definite matrix.
+    penalty : int
+        Order of the differences of neighbouring coefficients.
     strength : float or array of float
         Factor >= 0 of the penalty; several values to choose from, together with the number of
         components.
@@ -636,7 +636,7 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
 
     n_components: int | Choice = LEFT_OUT
     _: KW_ONLY
-    penalty: Any = 2
+    penalty: int = 2
     strength: Any = 1.0
     blocks: Any = None
     max_components: int | None = None

@@ -27,7 +27,6 @@ from plsdof._core.inputs import (
     Array,
     as_choice,
     as_count,
-    as_matrix,
     as_one_positive,
     read_only,
     require_flag,
@@ -46,8 +45,6 @@ from plsdof.errors import InvalidInputError
 # -------------------------------------------------------------------------------
 
 _EPS = float(np.finfo(np.float64).eps)
-# Negative eigenvalues up to this share of the largest one are rounding.
-_INDEFINITE = 1e-10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -100,17 +97,6 @@ def difference_metric(sizes: tuple[int, ...], order: int, strength: float) -> Me
     return Metric(factor=read_only(factor), rounding=_EPS * _norm(factor))
 
 
-def matrix_metric(penalty: Array, strength: float) -> Metric:
-    """Return A = I + strength P for a given matrix with b bands. Cost: O(b^2 p) time."""
-    _, width = scipy.linalg.bandwidth(penalty)
-    bands = np.zeros((width + 1, len(penalty)))
-    for k in range(width + 1):
-        bands[width - k, k:] = strength * np.diagonal(penalty, k)
-    bands[-1] += 1.0
-    factor = scipy.linalg.cholesky_banded(bands, check_finite=False)
-    return Metric(factor=read_only(factor), rounding=_EPS * _norm(factor) ** 2)
-
-
 def _upper(factor: Array) -> Any:
     """Return C as a sparse matrix, (p, p)."""
     diagonals = [factor[-1 - k, k:] for k in range(len(factor))]
@@ -121,26 +107,6 @@ def _norm(factor: Array) -> float:
     """Return an upper bound of the spectral norm of C, sqrt(|C|_1 |C|_inf)."""
     C = abs(_upper(factor))
     return math.sqrt(float(C.sum(axis=0).max()) * float(C.sum(axis=1).max()))
-
-
-def as_penalty(penalty: Any, n_features: int) -> Array:
-    """Return a symmetric positive semi-definite matrix with one row per feature."""
-    matrix = as_matrix(penalty, "penalty")
-    if matrix.shape != (n_features, n_features):
-        raise InvalidInputError(
-            f"penalty must have one row and one column per feature, shape "
-            f"{(n_features, n_features)}; got shape {matrix.shape}."
-        )
-    largest = float(np.abs(matrix).max())
-    if float(np.abs(matrix - matrix.T).max()) > _INDEFINITE * largest:
-        raise InvalidInputError("penalty must be symmetric; use (P + P.T) / 2 if b'Pb is meant.")
-    lowest = float(np.linalg.eigvalsh(matrix)[0])
-    if lowest < -_INDEFINITE * n_features * largest:
-        raise InvalidInputError(
-            f"penalty must be positive semi-definite, so that b'Pb is never negative; its smallest "
-            f"eigenvalue is {lowest:.3g}."
-        )
-    return matrix
 
 
 def as_block_sizes(blocks: Any, n_features: int) -> tuple[int, ...]:
@@ -233,7 +199,7 @@ class PenalizedPLSPath(PLSPath):
 def penalized_pls_path(
     X: Any,
     y: Any,
-    penalty: Any = 2,
+    penalty: int = 2,
     *,
     strength: float = 1.0,
     blocks: Any = None,
@@ -254,10 +220,9 @@ def penalized_pls_path(
         Predictors: a spectrum whose neighbouring columns belong together, or B-splines (of
         scikit-learn's SplineTransformer, see `PenalizedPLSRegressor`).
     y : (n,) array
-    penalty : int or (p, p) array
+    penalty : int
         Order of the differences of neighbouring coefficients: 1 penalises steps, 2 bends, 3 changes
-        of curvature. Blocks with no more columns than that are not penalised. Or a symmetric
-        positive semi-definite matrix P.
+        of curvature. Blocks with no more columns than that are not penalised.
     strength : float
         Factor >= 0 of the penalty. It has no unit: I + strength P. `PenalizedPLSRegressor` chooses
         among several.
@@ -285,9 +250,10 @@ def penalized_pls_path(
     Without scaling, a column that does not vary in the data may still have a coefficient, the one
     that its neighbours suggest; it acts on new rows only.
 
-    Cost: that of `pls_path`, plus O(n p order) for differences, or O(n p b + p b^2) for a penalty
-    matrix with b bands. The error of the eigenvalues grows with the square root of the strength
-    for differences, and with the strength itself for a given matrix; ``dof_error`` shows it.
+    Another penalty matrix P: ``pls_path(X @ R, y, scale=False)`` with R R' = (I + strength P)^{-1}.
+
+    Cost: that of `pls_path`, plus O(n p order). The error of the eigenvalues grows with the square
+    root of the strength; ``dof_error`` shows it.
 
     References
     ----------
@@ -309,7 +275,10 @@ def penalized_pls_path(
     with nullcontext() if scale else quietly():  # a constant column may get a coefficient
         given = checked(X, y, sample_weight)
     strength = as_one_positive(strength, "strength", or_zero=True)
-    metric = _as_metric(given.X.shape[1], penalty, blocks, strength)
+    sizes = as_block_sizes(blocks, given.X.shape[1])
+    # No block has differences of an order beyond its size, so that all of them are one case.
+    order = min(as_count(penalty, "penalty", minimum=1), max(sizes))
+    metric = difference_metric(sizes, order, strength)
     recipe = PENALIZED_PLS.recipe(
         penalty=penalty,
         strength=strength,
@@ -320,20 +289,6 @@ def penalized_pls_path(
     )
     count = partial(_count, metric)
     return finished(PenalizedPLSPath, recipe, given, count, strict, metric=metric)
-
-
-def _as_metric(p: int, penalty: Any, blocks: Any, strength: float) -> Metric:
-    if isinstance(penalty, int | np.integer):
-        sizes = as_block_sizes(blocks, p)
-        # No block has differences of an order beyond its size, so that all of them are one case.
-        order = min(as_count(penalty, "penalty", minimum=1), max(sizes))
-        return difference_metric(sizes, order, strength)
-    if blocks is not None:
-        raise InvalidInputError(
-            "blocks says where differences are taken and has no meaning with a given matrix; "
-            "leave one of the two out."
-        )
-    return matrix_metric(as_penalty(penalty, p), strength)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
