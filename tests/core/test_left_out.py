@@ -54,7 +54,7 @@ def predicted(op, m):
 def operators(X, y, split, scale, weights=None):
     """Return every operator that applies, by name."""
     makers = {
-        "rows": left_out.Rows(X, y, split, weights, scale=scale),
+        "rows": left_out.RowFolds(X, y, split, weights, scale=scale),
         "moments": left_out._moments(X, y, weights, scale, split),
     }
     if not scale:
