@@ -13,8 +13,8 @@ noise           the noise level of the single choice and of the average over the
 thirds          under heteroscedastic noise, rows with little, medium and much of it
 coefficients    E[beta_m], m the median choice: X fixed (noise from rows left out or the Jacobian,
                 HC3), and X random (jackknife)
-others          new observations by the normal distribution; the true mean by kinds "mean" and
-                "truth"; false alarms of T^2 and Q on new rows, nominal 5 %
+others          new observations by the normal distribution; the true mean by kind "mean";
+                false alarms of T^2 and Q on new rows, nominal 5 %
 """
 
 import argparse
@@ -51,7 +51,7 @@ MOST = 30
 ROWS = (8, 10, 12, 15, 20, 30, 50, 100, 200, 400)
 WANTED = (0.93, 0.97)
 POOL = "recipes"
-OTHERS = ("normal", "mean", "truth", "T2", "Q")
+OTHERS = ("normal", "mean", "T2", "Q")
 MODELS = {"single": "single choice", "average": "average", POOL: "average over recipes"}
 
 
@@ -195,7 +195,7 @@ def others(options: dict[str, Any], seed: list[int], repeats: int) -> dict[str, 
         single = models_of(sample.X, sample.y)["single"]
         model = single.path[max(single.index, 1)]
         X_new, y_new, mean = sample.X_new[:100], sample.y_new[:100], sample.target[:100]
-        for kind, target in (("observation", y_new), ("mean", mean), ("truth", mean)):
+        for kind, target in (("observation", y_new), ("mean", mean)):
             limits = prediction_interval(model, X_new, kind=kind, method="normal")
             inside = (limits.lower <= target) & (target <= limits.upper)
             name = "normal" if kind == "observation" else kind

@@ -359,7 +359,7 @@ def test_without_noise_the_interval_of_the_mean_is_a_point(method):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankExhaustedWarning)
         model = counted(METHODS[method](X, np.full(30, 3.0)))[0]
-    interval = prediction_interval(model, X[:2], kind="truth")
+    interval = prediction_interval(model, X[:2], kind="mean")
     np.testing.assert_allclose([interval.lower, interval.upper], 3.0)
     assert not residual_bootstrap(model, n_draws=5).std_error.any()
 

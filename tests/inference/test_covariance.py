@@ -97,18 +97,6 @@ def test_jackknife_covariance_is_the_scatter_of_fits_without_one_row():
     np.testing.assert_allclose(mean.std_error, spread, rtol=1e-8)
 
 
-def test_intervals_of_the_truth_take_three_more_components():
-    X, y = make_problem(40, 9, seed=8)
-    path = pls_path(X, y)
-    found = prediction_interval(path[2], X, kind="truth", noise="jacobian")
-    np.testing.assert_allclose(found.center, path[5].predict(X))
-    mean = prediction_interval(path[5], X, kind="mean", noise="jacobian")
-    assert np.all(found.std_error >= mean.std_error)
-    # Also where the path was not fitted that far.
-    short = prediction_interval(pls_path(X, y, 2)[2], X, kind="truth", noise="jacobian")
-    np.testing.assert_allclose(short.upper, found.upper, rtol=1e-6)
-
-
 def test_jackknife_agrees_with_the_test_of_r():
     expected = reference_numbers("pls-gasoline")["unscaled"]["jack_3"]
     path = pls_path(*load_gasoline(return_X_y=True), 3, scale=False)

@@ -54,7 +54,7 @@ def test_one_response_is_the_special_case():
     np.testing.assert_allclose(joint[2].responses[0].coef_std_error(), expected, rtol=1e-7)
     np.testing.assert_allclose(joint[2].vip(), vip(single[2]), rtol=1e-8)
     np.testing.assert_allclose(vip(joint[2].responses[0]), vip(single[2]), rtol=1e-8)
-    for options in ({}, {"kind": "mean"}, {"kind": "truth"}, {"method": "normal"}):
+    for options in ({}, {"kind": "mean"}, {"method": "normal"}):
         ours, expected = (
             prediction_interval(one, X, **options) for one in (joint[2].responses[0], single[2])
         )

@@ -490,7 +490,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         level: float = 0.95,
         *,
         method: Literal["left-out", "normal"] | None = None,
-        kind: Literal["observation", "mean", "truth"] = "observation",
+        kind: Literal["observation", "mean"] = "observation",
         covariance: Covariance = "homoscedastic",
     ) -> "Array | DataFrame":
         """Lower and upper limits for a new observation, or for the mean, at each row. (n_new, 2).
@@ -504,10 +504,10 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
             "left-out", the default: by the errors of rows left out, with the choice made again
             without them and groups left out together; no distribution is assumed. "normal": normal
             noise of constant variance, the chosen model taken as given.
-        kind : {"observation", "mean", "truth"}
+        kind : {"observation", "mean"}
             "observation" is for one new measurement of the response, with its own noise. "mean" is
             for the expected fit of the chosen number of components, which differs from the true
-            mean by the bias of the fit. "truth" is for the true mean: more components, and wider.
+            mean by the bias of the fit; it is never wider than that of an observation.
         covariance : {"homoscedastic", "hc3", "jackknife"}
             Of the coefficients, see `plsdof.inference.coefficient_inference`; for "normal".
 

@@ -27,9 +27,7 @@ from plsdof._core.inputs import (
     row_labels,
 )
 from plsdof._core.model import Model, as_model, require_noise
-from plsdof._core.path import ComponentPath
-from plsdof._core.warnings import quietly
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import InvalidInputError
 from plsdof.inference.covariance import COVARIANCES as COVARIANCES
 from plsdof.inference.covariance import Covariance as Covariance
 from plsdof.inference.covariance import covariance_root, residual_share, satterthwaite
@@ -484,15 +482,12 @@ def _largest_projections(directions: Array, rng: np.random.Generator, n_draws: i
 # Predictions
 # -----------
 
-IntervalKind = Literal["observation", "mean", "truth"]
+IntervalKind = Literal["observation", "mean"]
 IntervalMethod = Literal["left-out", "normal"]
 INTERVAL_METHODS = get_args(IntervalMethod)
-# Components beyond the chosen ones in what is said about the truth.
-_MORE_COMPONENTS = 3
 _COVERED = {
     "observation": "covers one new observation",
     "mean": "covers the expected fit of the model, not the true mean",
-    "truth": "covers the true mean of a linear model",
 }
 
 
@@ -506,7 +501,7 @@ def prediction_interval(
     noise: Noise = None,
     covariance: Covariance = "homoscedastic",
 ) -> Interval:
-    """Interval for a new observation, the mean of the fit, or the true mean at each new row.
+    """Interval for a new observation, or for the mean of the fit, at each new row.
 
     Parameters
     ----------
@@ -516,11 +511,11 @@ def prediction_interval(
         Rows to predict; the index of a data frame names the entries of the result.
     level : float
         Confidence level of each interval.
-    kind : {"observation", "mean", "truth"}
+    kind : {"observation", "mean"}
         "observation" is for one new measurement of the response, with its own noise. "mean" is
         for the expected fit of m components, E[yhat_m(x)], which differs from the true mean by
-        the bias of the fit. "truth" is for the true mean: m + 3 components, and what these change
-        in the prediction on top, which is up to three times as wide.
+        the bias of the fit: that of ``path[m + 3]`` has less bias, and is wider. It is never wider
+        than that of an observation.
     method : {"left-out", "normal"}, optional
         How an observation is covered. "left-out", the default where rows are at hand: by the
         errors of rows left out, the choice of the model made again without them, whatever their
@@ -574,32 +569,18 @@ def prediction_interval(
         facts = {"level": level, "names": labels, "assumptions": left_out_words(model)}
         return interval_around(center, half, std_error=unknown, critical=np.nan, **facts)
     rows = model.path.new_rows(model.prepared(X_new))
-    used = _undersmoothed(model) if kind == "truth" else model
-    root = covariance_root(used, covariance, noise=noise)
-    center, std_error = _center(used, rows), root.std_error_at(used, rows)
-    critical = critical_value(level, root.df)
-    words = normal_words(model.label, kind, covariance)
+    root, exact = covariance_root(model, covariance, noise=noise), model.exact
+    units, coef = exact.units, exact.standardized_coef[model.row]
+    center = np.asarray(units.y_mean + exact.standardized_times(rows, coef))
+    std_error, critical = root.std_error_at(model, rows), critical_value(level, root.df)
     if kind == "observation":
         std_error = np.hypot(std_error, np.sqrt(root.noise_variance))
-    elif kind == "truth":
-        # The larger noise of both models, and what the additional components change.
-        if covariance == "homoscedastic" and root.noise_variance > 0:
-            larger = require_noise(model, noise) / root.noise_variance
-            std_error = np.sqrt(max(larger, 1.0)) * std_error
-        std_error = np.hypot(std_error, (center - _center(model, rows)) / critical)
-        more = f", {used.index - model.index} more components against bias; covers"
-        words = words.replace("; covers", more)
-    facts = {"level": level, "names": labels, "assumptions": words}
     half = critical * std_error
     if kind == "mean" and by_left_out:
-        half = np.minimum(half, model.half_widths(X_new, level))  # what an observation gets
+        half = np.minimum(half, model.half_widths(X_new, level))
+    words = normal_words(model.label, kind, covariance)
+    facts = {"level": level, "names": labels, "assumptions": words}
     return interval_around(center, half, std_error=read_only(std_error), critical=critical, **facts)
-
-
-def _center(model: Model, rows: Any) -> Array:
-    exact = model.exact
-    coef = exact.standardized_coef[model.row]
-    return np.asarray(exact.units.y_mean + exact.standardized_times(rows, coef))
 
 
 def normal_words(model: str, kind: str, covariance: str = "homoscedastic") -> str:
@@ -620,22 +601,6 @@ def left_out_words(model: Model) -> str:
         f"New {units} come from where the training {units} came from; errors of rows left out, "
         f"{choice}; covers one new observation on average over rows (measured, not proved)."
     )
-
-
-def _undersmoothed(model: Model) -> Model:
-    """Return the model with 3 components more, or the largest one that the data support."""
-    path = model.path
-    if not isinstance(path, ComponentPath) or model.is_average:
-        raise NotAvailableError(
-            "kind='truth' adds components to one model with components; ridge regression and "
-            "averages have no such model. Use a smaller penalty, or one model of the path."
-        )
-    wanted = model.index + _MORE_COMPONENTS
-    if len(path) <= wanted and path.in_memory:
-        given = path.require_rows()
-        with quietly():
-            path = path.recipe.but(max_components=wanted).fit(given.X, given.y, given.weights)
-    return path[min(wanted, len(path) - 1)]
 
 
 # Noise
