@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_iris, load_wine, make_blobs
@@ -377,3 +378,24 @@ def test_questions_without_an_answer_are_refused():
         model.errors().intervals("accuracy")
     with pytest.raises(InvalidInputError):
         class_errors([0, 1], [0])
+
+
+def test_names_of_columns_that_are_numbers_are_kept_as_text_as_by_the_regressors():
+    X, codes = blobs(40, 4, 2)
+    table = pd.DataFrame(X, columns=[1100, 1102, 1104, 1106])
+    model = PLSClassifier(1).fit(table, codes)
+    assert model.feature_names_in_.tolist() == ["1100", "1102", "1104", "1106"]
+    assert model.vip().index.tolist() == model.feature_names_in_.tolist()
+    with pytest.raises(InvalidInputError):
+        model.predict(table[[1102, 1100, 1104, 1106]])
+    assert isinstance(PLSClassifier(1).fit(pl.from_pandas(table), codes).vip(), pl.DataFrame)
+
+
+def test_origins_of_coffee_are_told_apart_by_their_spectra():
+    """Three countries, 60 mid-infrared spectra: a public data set that comes with chemotools."""
+    spectra, labels = pytest.importorskip("chemotools.datasets").load_coffee(set_output="pandas")
+    X, origin = spectra.to_numpy()[:, ::8], labels.to_numpy().ravel()
+    model = PLSClassifier(max_components=10).fit(X, origin)
+    assert model.errors().error < 0.1  # by chance 2/3
+    by_error = PLSClassifier(int(np.argmin(model.left_out_.error))).fit(X, origin)
+    assert model.errors().error <= by_error.errors().error + 0.05

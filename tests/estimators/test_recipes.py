@@ -164,3 +164,14 @@ def test_an_average_of_one_recipe_is_an_ordinary_one():
     model = RecipeRegressor("average", recipes=["scale"]).fit(X, y)
     assert not isinstance(model.model_, Mixture)
     np.testing.assert_allclose(model.predict(X), PLSRegressor("average").fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("choice", ["left-out", "average", 2])
+def test_one_recipe_is_a_pool_of_one(choice):
+    model = RecipeRegressor(choice, recipes=["snv"]).fit(X, Y)
+    assert model.recipe_ == "snv"
+    assert list(model.weights_.index) == ["snv"]
+    expected = PLSRegressor(choice, scale=False).fit(Preprocessor("snv").fit_transform(X), Y)
+    np.testing.assert_allclose(
+        model.predict(X), expected.predict(Preprocessor("snv").fit_transform(X)), rtol=1e-8
+    )
