@@ -418,6 +418,15 @@ def test_the_limit_of_the_search_is_no_warning_whatever_else_there_is_to_say():
     assert {one.category for one in log} == {ConstantColumnWarning}
 
 
+def test_folds_of_a_fixed_number_are_those_asked_for():
+    X, y = make_problem(40, 4)
+    model = PLSRegressor(2, cv=5).fit(X, y)
+    np.testing.assert_array_equal(model.model_.left_out.fold, np.arange(40) % 5)
+    assert model.selection_ is None
+    expected = pls_path(X, y)[2].path.left_out(5)
+    assert model.model_.rmse == pytest.approx(expected.rmse[2])
+
+
 def test_groups_reach_the_end_or_are_refused():
     X, y = make_problem(30, 4)
     with pytest.raises(InvalidInputError, match="one label per row"):

@@ -424,9 +424,10 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         choice = self._choice()
         if not isinstance(choice, str):
             model = path[self._fixed_index(path)]
-            if groups is None:
+            if groups is None and self._cv is None:
                 return model
-            return replace(model, selection=given_selection(model, path.left_out(None, groups)))
+            left = path.left_out(self._cv, groups)
+            return replace(model, selection=given_selection(model, left))
         if choice == "average":
             return path.average(groups=groups, cv=self._cv)
         if choice == "cv":
