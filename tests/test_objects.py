@@ -122,8 +122,20 @@ def test_the_scores_of_an_empty_model_have_no_columns():
 
 @pytest.mark.parametrize(
     "kind",
-    ["pls", "pcr", "ridge", "model", "average", "estimator", "ridge estimator"]
-    + ["kernel estimator", "recipes", "classifier", "empty by choice", "empty model"],
+    [
+        "pls",
+        "pcr",
+        "ridge",
+        "model",
+        "average",
+        "estimator",
+        "ridge estimator",
+        "kernel estimator",
+        "recipes",
+        "classifier",
+        "empty by choice",
+        "empty model",
+    ],
 )
 def test_showing_computes_nothing(kind):
     made = KINDS[kind]()
