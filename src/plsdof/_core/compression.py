@@ -178,34 +178,27 @@ def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[TraceNodes, i
     assert gram.matrix is not None
     eigenvalues: Array = np.linalg.eigvalsh(gram.matrix)[::-1].astype(np.float64, copy=False)
     r, floor = resolved_rank(gram, eigenvalues)
+    eigenvalues, error = eigenvalues[:r], gram.error(eigenvalues[:r])
+    # Each is counted once, at a node where there is one that has converged to it: with residual
+    # norm rho, a node is within rho^2 / gap of an eigenvalue, gap the distance to the other ones.
     nodes = krylov_nodes(gram, run, floor)[0]
-    error = gram.error(eigenvalues[:r])
-    counted = _each_once(eigenvalues[:r], error, nodes, run.ritz_residuals[: len(nodes)])
-    return counted, gram.max_rank - r, floor
-
-
-def _each_once(eigenvalues: Array, error: Array, nodes: Array, residual: Array) -> TraceNodes:
-    """Count every eigenvalue once, at a node where there is one that has converged to it.
-
-    A node with residual norm rho is within rho^2 / gap of an eigenvalue, gap the distance to the
-    other ones. Eigenvalues and nodes may be off by ``error``, that of the largest at most.
-    """
-    most = error.max(initial=0.0)
+    node_error, residual = gram.error(nodes), run.ritz_residuals[: len(nodes)]
     distance = np.abs(eigenvalues - nodes[:, None])
-    close = distance <= RESOLUTION * (2.0 * most)
+    close = distance <= RESOLUTION * (error + node_error[:, None])
     gap = np.where(close, np.inf, distance).min(axis=1, initial=np.inf)
     # Roots, because squares of residuals may leave the range of float64.
-    close &= (residual <= np.sqrt(gap) * np.sqrt(most))[:, None]
+    close &= (residual <= np.sqrt(gap) * np.sqrt(node_error))[:, None]
     found: npt.NDArray[np.bool_] = np.asarray(close.any(axis=0))
     at_node = np.zeros(len(nodes))
     if found.any():
         nearest = np.where(close, distance, np.inf)[:, found].argmin(axis=0)
         at_node += np.bincount(nearest, minlength=len(at_node))
     others = eigenvalues[~found]
-    return TraceNodes(
+    counted = TraceNodes(
         eigenvalues=read_only(others),
         eigenvalue_error=read_only(error[~found]),
         weights=np.ones(len(others)),
         dimension=float(len(found)),
         basis_weights=at_node,
     )
+    return counted, gram.max_rank - r, floor
