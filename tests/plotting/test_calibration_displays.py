@@ -269,21 +269,6 @@ def test_rows_are_positions_from_0_or_the_index_of_a_frame_everywhere(spectra):
         assert np.argmax(table.q.values) == 4
 
 
-def test_names_beside_points_are_not_cut_off(spectra):
-    path, names = pls_path(*spectra, 3), [f"sample number {i}" for i in range(40)]
-    for display in (
-        DistanceDisplay.from_model(path[2], names=names, level=0.6),
-        ScoresDisplay.from_path(path, names=names, level=0.6),
-    ):
-        display.figure_.draw_without_rendering()
-        whole = display.figure_.bbox
-        assert display.ax_.texts
-        for text in display.ax_.texts:
-            box = text.get_window_extent()
-            assert whole.x0 <= box.x0 < box.x1 <= whole.x1 + 1
-            assert whole.y0 <= box.y0 < box.y1 <= whole.y1 + 1
-
-
 def wide_table():
     rng = np.random.default_rng(0)
     names = [f"descriptor {i}" for i in range(60)]

@@ -241,6 +241,7 @@ def test_overview_has_four_labelled_panels_that_do_not_overlap(kind, ozone, spec
         assert box.x1 <= whole.x1 + 1
         assert whole.y0 <= box.y0
         assert box.y1 <= whole.y1 + 1
+    assert_legends_hide_nothing(figure)
 
 
 def assert_legends_hide_nothing(figure):
@@ -251,11 +252,6 @@ def assert_legends_hide_nothing(figure):
             assert not box.overlaps(ax.bbox)
             assert not box.overlaps(ax.xaxis.get_tightbbox())
             assert not any(box.overlaps(one.bbox) for one in figure.axes)
-
-
-@pytest.mark.parametrize("kind", ["pls", "gmdl", "ridge", "pcr"])
-def test_legends_of_the_overview_hide_nothing(kind, ozone, spectra):
-    assert_legends_hide_nothing(make_overview(kind, ozone, spectra))
 
 
 def test_legends_of_single_pictures_hide_nothing(ozone, spectra):
