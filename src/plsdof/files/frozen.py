@@ -467,8 +467,7 @@ class FrozenModel:
         """Return the same of one response as `plsdof.inference.prediction_interval` does."""
         one = self._only() if response is None else self.responses[response]
         as_choice(kind, "kind", get_args(Kind))
-        level = as_level(level)
-        known, asked = one.interval_methods, method
+        level, known, is_default = as_level(level), one.interval_methods, method is None
         if method is None:
             method = "normal" if kind == "mean" or not known else known[0]
         as_choice(method, "method", get_args(Method))
@@ -482,33 +481,25 @@ class FrozenModel:
             )
         deviations = self._deviations(X)
         center, slope = self._center(one, deviations), abs(one.correction[0])
-        widest: Any = math.inf
-        # Intervals of 0.3 (reach 0) stay as they were.
-        is_cut = kind == "mean" and asked is None and LEFT_OUT in known and one.reach > 0.0
-        if method == LEFT_OUT or is_cut:
+        std_error, critical = np.full(len(center), np.nan), math.nan
+        words = one.choice.get("intervals", f"Errors of rows left out ({method}).")
+        half: Any = math.inf
+        if LEFT_OUT in known:
             spread = np.sqrt(1.0 + one.reach * self._leverage(one, deviations))
-            widest = slope * one.half_width(level) * spread
-        if method == LEFT_OUT:
-            std_error, critical, half = np.full(len(center), np.nan), math.nan, widest
-            words = one.choice.get("intervals", f"Errors of rows left out ({method}).")
-        else:
+            half = slope * one.half_width(level) * spread
+        if method == "normal":
             assert one.factor is not None
             u = deviations[one.main.preparation] / self._prepared(one.main).x_scale
-            spread = (
-                1.0 / self.n
-                + diagnostics.squared_rows(u @ one.factor.T)
-                + float(kind == "observation")
-            )
-            std_error = slope * np.sqrt(one.noise_variance * spread)
+            mean = 1.0 / self.n + diagnostics.squared_rows(u @ one.factor.T)
+            std_error = slope * np.sqrt(one.noise_variance * (mean + (kind == "observation")))
             critical = inference.critical_value(level, one.df)
-            # That of a mean is never wider than that of an observation.
-            half = np.minimum(critical * std_error, widest)
+            # That of a mean is never wider than that of an observation; 0.3 (reach 0) did not mind.
+            is_cut = kind == "mean" and is_default and one.reach > 0.0
+            half = np.minimum(critical * std_error, half if is_cut else math.inf)
             words = inference.normal_words(self.in_words, kind)
         facts = {"level": level, "critical": critical, "assumptions": words}
-        names = row_labels(X)
-        return inference.interval_around(
-            center, half, names=names, std_error=read_only(std_error), **facts
-        )
+        facts |= {"names": row_labels(X), "std_error": read_only(std_error)}
+        return inference.interval_around(center, half, **facts)
 
     def hotelling_t2(self, X: Any, *, level: float = 0.95) -> diagnostics.Diagnostic:
         """Return Hotelling's T^2 of new rows with its limit: `plsdof.chemometrics.hotelling_t2`."""

@@ -48,7 +48,8 @@ def find_encoding(content: bytes, *, whole: bool = True) -> str:
     """
     marked = next((encoding for mark, encoding in _MARKS.items() if content.startswith(mark)), "")
     head = content[:_HEAD]
-    if marked != "utf-16" and b"\0" in content:
+    is_utf_16 = marked == "utf-16" and not content.startswith(codecs.BOM_UTF32_LE)
+    if not is_utf_16 and b"\0" in content:
         raise InvalidInputError(
             f"the file contains NUL bytes (the first one at byte {content.index(0)}); it is "
             "binary or damaged. Save the table as CSV in UTF-8."
@@ -492,7 +493,7 @@ def cut_note(end: bytes) -> tuple[str, ...]:
     >>> cut_note(b"1.5,2.5\r\n"), len(cut_note(b"1.5,2."))
     ((), 1)
     """
-    # In UTF-16 and UTF-32 a line end has NUL bytes around it.
+    # In UTF-16 a line end has NUL bytes around it.
     if end.rstrip(b"\0 \t").endswith((b"\n", b"\r")):
         return ()
     return ("The last line has no line end: if the file was cut off, the last value may be wrong.",)
