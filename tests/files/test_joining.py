@@ -100,6 +100,14 @@ def test_order_counts_only_if_asked_for(tmp_path, more):
         assert joined(table, other, by_row_order=True).tolist() == FAT[ORDER].tolist()
 
 
+def test_ids_that_differ_by_a_blank_are_shown_side_by_side(tmp_path):
+    for count in (3, N):  # some of them, or all
+        theirs = [f"S {i}" if i < count else f"S-{i}" for i in range(N)]
+        other = laboratory(tmp_path, theirs, "Probe")
+        with pytest.raises(InvalidInputError, match="'S-1' here is 'S 1' there"):
+            joined(spectra(tmp_path, [f"S-{i}" for i in range(N)]), other)
+
+
 def test_counts_are_not_taken_for_ids(tmp_path):
     """Small whole numbers among the predictors are numbers of the laboratory by chance."""
     rng = np.random.default_rng(0)

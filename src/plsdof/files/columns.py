@@ -315,7 +315,8 @@ def join_responses(
         lost = list(dict.fromkeys(match.ids[places < 0].tolist()))
         extra = match.known[np.isin(match.known_keys, match.keys, invert=True)].tolist()
         if lost:
-            _refuse_misspelled(match, lost, extra, where)
+            if shown := _misspelled(lost, extra):
+                raise _spell_alike(match, shown, where)
             rows = plural(int(np.count_nonzero(places < 0)), "row")
             note += f"; {rows} not found there: {listed(lost, 5, shortened)}"
         note += f"; only there: {listed(extra, 5, shortened)}." if extra else "."
@@ -355,20 +356,22 @@ def _require_order(
         )
 
 
-def _refuse_misspelled(
-    match: "_Match", lost: Sequence[str], extra: Sequence[str], where: str
-) -> None:
-    """Refuse ids that differ from one there by blanks or signs only, and show both."""
-    bare = {re.sub(r"[\W_]+", "", one).casefold(): one for one in extra}
-    pairs = {one: bare.get(re.sub(r"[\W_]+", "", one).casefold()) for one in lost}
-    shown = [
-        f"{shortened(one)} here is {shortened(two)} there" for one, two in pairs.items() if two
+def _misspelled(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
+    """Return in words which ids differ from one there by blanks or signs only."""
+    bare = {re.sub(r"[\W_]+", "", one).casefold(): one for one in theirs}
+    pairs = {one: bare.get(re.sub(r"[\W_]+", "", one).casefold(), "") for one in ours if one}
+    return [
+        f"{shortened(one)} here is {shortened(two)} there"
+        for one, two in pairs.items()
+        if two and one.casefold() != two.casefold()
     ]
-    if shown:
-        raise InvalidInputError(
-            f"{where}: some values of {match.described} differ by blanks or signs only: "
-            f"{listed(shown, 5)}. Spell them alike in both tables."
-        )
+
+
+def _spell_alike(match: "_Match", shown: Sequence[str], where: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{where}: some values of {match.described} differ by blanks or signs only: "
+        f"{listed(shown, 5)}. Spell them alike in both tables."
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -480,6 +483,11 @@ def _why_none(
     table: "Table", other: "Table", pairs: Sequence[_Match], unclear: Sequence[_Match]
 ) -> InvalidInputError:
     here, where = shortened_path(table.source), shortened_path(other.source)
+    for pair in pairs:
+        ids = list(dict.fromkeys(pair.ids.tolist()))
+        shown = [] if pair.are_numbers else _misspelled(ids, pair.known.tolist())
+        if 2 * len(shown) > len(ids):
+            return _spell_alike(pair, shown, where)
     if unclear:
         pair = max(unclear, key=lambda one: one.rank)
         twice = [pair.known[pair.known_keys.index(key)] for key in pair.repeated]

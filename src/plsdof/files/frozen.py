@@ -560,7 +560,7 @@ class FrozenModel:
         --------
         >>> from plsdof import pls_path
         >>> model = frozen_model(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])[1])
-        >>> new = model.adjusted([[2.0], [3.0]], [2.5, 3.5], reason="new lamp")
+        >>> new = model.adjusted([[2.0], [3.0], [4.0]], [2.55, 3.45, 4.35], reason="new lamp")
         >>> new.responses[0].adjustments[0].reason, (new.predict([[2.0]]) - model.predict([[2.0]]))
         ('new lamp', array([0.7]))
         """
