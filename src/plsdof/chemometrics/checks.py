@@ -40,9 +40,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.signal import lfilter
 from scipy.special import stdtrit
-from scipy.stats import betabinom, pearsonr
 
 from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.inputs import Array, as_choice, as_float, as_level, as_response, read_only
@@ -340,6 +338,8 @@ def _t(df: float, level: float) -> float:
 
 def _most_crossings(n: int, units: float, share: float, level: float) -> int:
     """Return how many of n rows cross limits made from other rows at most, at this level."""
+    from scipy.stats import betabinom  # importing it takes half a second
+
     counts = betabinom(n, (1 - share) * (units + 1), share * (units + 1))
     return int(counts.ppf(level))
 
@@ -484,6 +484,8 @@ def control_chart(errors: Any, sep: float) -> ControlChart:
     ControlChart(5 errors, alarms: two of three)
     """
     e = as_float(errors, "errors").reshape(-1)
+    from scipy.signal import lfilter  # importing it takes half a second
+
     ewma = np.asarray(lfilter([EWMA_WEIGHT], [1.0, EWMA_WEIGHT - 1.0], e)) if len(e) else e
     bound = 3.0 * sep * math.sqrt(EWMA_WEIGHT / (2.0 - EWMA_WEIGHT))
     sides = (e, -e)
@@ -647,6 +649,8 @@ def doubtful_references(
             f"({', '.join(shown[:8])}{more}): check the decimal point or unit."
         )
     if not found and len(y) > 4 and np.ptp(y) > 0 and np.ptp(yhat) > 0:
+        from scipy.stats import pearsonr
+
         r = pearsonr(y, yhat, alternative="less")
         if r.pvalue < _SURE:
             found.append(
