@@ -77,19 +77,18 @@ class Part:
     def __post_init__(self) -> None:
         """Refuse columns that were asked for by name in two places."""
         tables.check_missing(self.missing)
-        for response in self.response:
-            if response in self.features:
-                raise InvalidInputError(f"{shortened(response)} is the response, not a predictor.")
-            # Rows with the same response may be those of the same sample.
-            used = {"--groups": self.features, "--id": (response, *self.features)}
-            used["--average-by"] = used["--id"]
-            given = {"--groups": self.groups, "--id": self.label, "--average-by": self.average_by}
-            for option, name in given.items():
-                if name is not None and name in used[option]:
-                    role = "the response" if name == response else "a predictor"
-                    raise InvalidInputError(
-                        f"{option} {shortened(name)}: the column is {role}; choose another one."
-                    )
+        used = dict.fromkeys(self.features, "a predictor")
+        roles = [("--response", name) for name in self.response] + [("--groups", self.groups)]
+        # Rows with the same response may be those of the same sample.
+        both = [("--id", self.label), ("--average-by", self.average_by)]
+        for option, name in (*roles, *both):
+            role = used.get(name or "", "")
+            if option in ("--id", "--average-by") and name in self.response:
+                role = "the response"
+            if role:
+                raise InvalidInputError(
+                    f"{option} {shortened(str(name))}: the column is {role}; choose another one."
+                )
 
     def steps(self, preprocess: str) -> str:
         """Return preprocessing steps, with one in front that fills what is missing if asked for."""

@@ -1,7 +1,8 @@
 """What a command prints: text that is safe against hostile names, tables, an analysis, JSON."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -13,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from plsdof import __version__
-from plsdof._core.choice import LEFT_OUT, Remark
-from plsdof._core.criteria import criterion_label
+from plsdof._core.choice import Remark
+from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.display import plural
 from plsdof.analysis import Analysis
 from plsdof.analysis.data import TableProblem
@@ -24,7 +25,13 @@ from plsdof.analysis.remarks import (
     scaling_in_words,
     significant,
 )
-from plsdof.analysis.tables import pool_columns, records, unusual_in_words
+from plsdof.analysis.tables import (
+    coefficient_columns,
+    model_columns,
+    pool_columns,
+    records,
+    unusual_in_words,
+)
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit
 from plsdof.files.writing import plain
 from plsdof.inference.summary import JACKKNIFE, p_value
@@ -235,65 +242,72 @@ def shown_rows(size: int, place: int, *, evenly: bool, verbose: bool) -> list[in
     return sorted({*start, *near, size - 1})
 
 
+# How columns of an analysis are called and shown.
+_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "dof": ("DoF", fixed),
+    "dof_std_error": ("+- se", partial(number, digits=2)),
+    "rss": ("RSS", number),
+    "sigma": ("sigma", number),
+    **{name: (criterion_label(name), number) for name in CRITERIA},
+    "rmsecv": ("RMSECV", number),
+    "rmsecv_std_error": ("+- se", partial(number, digits=2)),
+    "coef": ("coef", number),
+    "std_error": ("std error", number),
+    "lower": ("lower", number),
+    "upper": ("upper", number),
+    "t": ("t", fixed),
+    "p_value": ("p", p_value),
+    "jackknife_std_error": ("jackknife", partial(number, digits=3)),
+}
+
+
 def _path_table(analysis: Analysis, verbose: bool) -> Table:
-    path, chosen, order = analysis.path, analysis.selection, analysis.order.tolist()
-    columns: dict[str, list[str]] = {"DoF": [fixed(one) for one in path.dof]}
-    if path.dof_std_error.any():
-        columns["+- se"] = _numbers(path.dof_std_error, 2)
-    columns |= {"RSS": _numbers(path.rss), "sigma": _numbers(analysis.sigmas)}
-    if chosen.criterion != LEFT_OUT:
-        columns[criterion_label(chosen.criterion)] = _numbers(chosen.scores)
-    if analysis.left_out is not None:
-        columns["RMSECV"] = _numbers(analysis.rmsecv)
-        columns["+- se "] = _numbers(analysis.rmsecv_std_error, 2)
-    ridge = path.parameter_name == "alpha"
-    places = shown_rows(len(order), order.index(chosen.index), evenly=ridge, verbose=verbose)
+    path, found = analysis.path, model_columns(analysis)
+    ridge, size = path.parameter_name == "alpha", len(analysis.order)
+    chosen = analysis.order.tolist().index(analysis.selection.index)
+    columns = {name: how for name, how in _COLUMNS.items() if name in found}
+    places = shown_rows(size, chosen, evenly=ridge, verbose=verbose)
     rows, bold = [], None
     word = "<- most weight" if analysis.model.is_average else "<- chosen"
     for position, place in enumerate(places):
         if position and place > places[position - 1] + 1 and not ridge:
             rows.append(["..."])
-        row = order[place]
-        bold = len(rows) if row == chosen.index else bold
-        mark = word if row == chosen.index else ""
-        rows.append([f"{path.parameters[row]:.4g}", *(one[row] for one in columns.values()), mark])
+        bold = len(rows) if place == chosen else bold
+        cells = [show(float(found[name][place])) for name, (_, show) in columns.items()]
+        size_in_words = f"{found[path.parameter_name][place]:.4g}"
+        rows.append([size_in_words, *cells, word if place == chosen else ""])
     remarks = []
-    if len(places) < len(order):
-        remarks.append(f"{len(places)} of {len(order)} models; --verbose shows all.")
+    if len(places) < size:
+        remarks.append(f"{len(places)} of {size} models; --verbose shows all.")
     if analysis.left_out is not None:
         remarks.append("RMSECV: root mean squared error of rows left out.")
-    if len(order) < len(path):
+    if size < len(path):
         remarks.append(f"Larger models, up to {len(path) - 1}, do not lower it.")
     return table(
         f"{path.recipe.method.label}, model by model",
-        ["alpha" if ridge else "m", *(name.strip() for name in columns), ""],
+        ["alpha" if ridge else "m", *(heading for heading, _ in columns.values()), ""],
         rows,
         caption=" ".join([*remarks, "sigma counts what a model leaves out as noise."]),
         chosen=bold,
     )
 
 
-def _numbers(values: Sequence[float] | np.ndarray, digits: int = 4) -> list[str]:
-    return [number(float(value), digits) for value in values]
-
-
 def _coefficient_table(analysis: Analysis, verbose: bool) -> Table:
-    result, names = analysis.inference, analysis.data.names
+    result, found = analysis.inference, coefficient_columns(analysis)
     assert result is not None
     p = len(result.coef)
     most = p if verbose or p <= _FEW_COEFFICIENTS else _MOST_COEFFICIENTS
-    rows, other = [], analysis.jackknife
-    for i in np.argsort(-np.abs(result.statistic), kind="stable")[:most]:
-        values = (result.coef[i], result.std_error[i], result.lower[i], result.upper[i])
-        tested = [fixed(float(result.statistic[i])), p_value(float(result.p_value[i]))]
-        tested += [] if other is None else [number(float(other[i]), 3)]
-        rows.append([safe(names[i], 24), *_numbers(values), *tested])
-    apart = "" if other is None else f" {JACKKNIFE}"
+    columns = {name: how for name, how in _COLUMNS.items() if name in found}
+    rows = [
+        [safe(found["name"][i], 24)]
+        + [show(float(found[name][i])) for name, (_, show) in columns.items()]
+        for i in np.argsort(-np.abs(result.statistic), kind="stable")[:most]
+    ]
+    apart = "" if analysis.jackknife is None else f" {JACKKNIFE}"
     more = f"{most} of {p} predictors; --verbose shows all. " if most < p else ""
     return table(
         f"Coefficients with {percent(result.level)} intervals, largest |t| first",
-        ("predictor", "coef", "std error", "lower", "upper", "t", "p")
-        + (() if other is None else ("jackknife",)),
+        ["predictor", *(heading for heading, _ in columns.values())],
         rows,
         text_columns=1,
         caption=f"{more}{result.assumptions}{apart}",

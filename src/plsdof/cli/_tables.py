@@ -385,25 +385,19 @@ def _odd_response(
             "another column with --response."
         )
     if groups == response:
-        count = len(np.unique(y))
-        effect = (
-            "no two rows have the same one, so that this changes nothing"
-            if count == len(y)
-            else f"rows with equal values are taken for one sample ({count} in {len(y)} rows)"
+        yield (
+            f"--groups {shlex.quote(response)} is the response itself: rows with equal values are "
+            f"taken for one sample ({len(np.unique(y))} in {len(y)} rows)."
         )
-        yield f"--groups {shlex.quote(response)} is the response itself: {effect}."
 
 
 def repeated_labels(labels: Labels | None, numbers: Numbers) -> Iterator[str]:
     """Say which names several rows have."""
-    rows: dict[str, list[int]] = {}
-    for label, number in zip([] if labels is None else labels.tolist(), numbers, strict=False):
-        rows.setdefault(label, []).append(int(number))
-    twice = [
-        f"{shortened(label)} (rows {', '.join(map(str, found))})"
-        for label, found in rows.items()
-        if label and len(found) > 1
-    ]
+    if labels is None:
+        return
+    names, counts = np.unique(labels[labels != ""], return_counts=True)
+    rows = {name: numbers[labels == name].tolist() for name in names[counts > 1]}
+    twice = [f"{shortened(n)} (rows {', '.join(map(str, found))})" for n, found in rows.items()]
     if twice:
         yield f"In several rows: {listed(twice)}. Each row has its own prediction."
 
@@ -536,26 +530,15 @@ def _disguised(X: Array, y: Array, names: Sequence[str], response: str) -> Itera
 def first_alike(X: Array, y: Array) -> Numbers:
     """Return for every row the first row that has the same response and predictors.
 
-    A few columns tell most rows apart; all columns are compared where they do not.
-
     Examples
     --------
     >>> first_alike(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]]), np.array([5.0, 5.0, 5.0]))
     array([0, 1, 0])
     """
-    first = np.arange(len(y))
-    some = np.unique(np.linspace(0, X.shape[1] - 1, 8).astype(np.intp))
-    near = first
-    for columns in (X[:, some], X):
-        table = np.column_stack([y[near], columns[near]])
-        _, group, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
-        again = counts[group] > 1
-        near, group = near[again], group[again]
-        if not len(near):
-            return first
-    _, start, group = np.unique(group, return_index=True, return_inverse=True)
-    first[near] = near[start][group]
-    return first
+    table = np.column_stack([y, X]) + 0.0  # -0 is 0
+    rows = table.view(f"V{table.shape[1] * table.itemsize}").ravel()
+    _, first, group = np.unique(rows, return_index=True, return_inverse=True)
+    return first[group]
 
 
 def _repeated_rows(X: Array, y: Array, numbers: Numbers) -> Iterator[str]:

@@ -16,7 +16,7 @@ from plsdof.chemometrics.transfer import Method, TransferFit, fit_transfer, inte
 from plsdof.cli import _show as show
 from plsdof.cli import _tables as tables
 from plsdof.cli._options import JSON, LIMIT_CROSSED, PAGE, File, Printing, check_outputs
-from plsdof.cli.predict import NewRows, new_rows
+from plsdof.cli.predict import NewRows, new_rows, observed
 from plsdof.errors import InvalidInputError
 from plsdof.files.classes import CLASSES
 from plsdof.files.columns import header_number, shortened
@@ -288,8 +288,10 @@ def transfer(
         A, _, _ = _spectra(fitted, ours, interpolate=False)
         B, W, names = _spectra(fitted, theirs, interpolate=interpolate)
         first, second = _pairs(ours, theirs, label)
-        y = _references(fitted, ours)
+        y, _ = observed(fitted, ours)
         known = None if y is None else y[first]
+        if known is not None and not np.isfinite(known).all():
+            known = None
         found = fit_transfer(fitted.predict, A[first], B[second], method, y=known)
         step = found.step if W is None else found.step.after(W, names)
         new = fitted.derived(transfer=replace(step, date=_now(), reason=reason))
@@ -341,14 +343,6 @@ def _pairs(ours: Table, theirs: Table, label: str | None) -> tuple[list[int], li
         shown = " and ".join(shortened(one[0]) for one in names)
         raise InvalidInputError(f"No sample is in both tables: they begin with {shown}.")
     return [names[0].index(one) for one in both], [names[1].index(one) for one in both]
-
-
-def _references(model: FrozenModel, table: Table) -> Array | None:
-    """Return reference values, if the table has all of them."""
-    if model.response not in table.names or table.is_text(model.response):
-        return None
-    y, _ = table.readable(model.response)
-    return y if np.isfinite(y).all() else None
 
 
 def _show_transfer(found: TransferFit) -> None:

@@ -236,8 +236,8 @@ def new_rows(
         notes += (f"Not predicted: {told}",)
     if not complete.any():
         raise InvalidInputError("all rows have missing values among the predictors.")
-    observed, reasons = _observed(model, rows)
-    columns |= {} if observed is None else {"observed": observed}
+    known, reasons = observed(model, rows)
+    columns |= {} if known is None else {"observed": known}
     return NewRows(X=X, complete=complete, columns=columns, notes=notes + reasons)
 
 
@@ -428,16 +428,13 @@ def _why_no_check(model: FrozenModel) -> str:
     return f"Rows unlike the calibration rows are not marked: {reason}."
 
 
-def _observed(model: FrozenModel, rows: Table) -> tuple[Any, tuple[str, ...]]:
+def observed(model: FrozenModel, rows: Table) -> tuple[Any, tuple[str, ...]]:
     """Return the response if the table has it, and what of it cannot be compared with."""
     name = _response(model)
     if name not in rows.names:
         return None, ()
     if model.method == CLASSES:
         return labels_of(rows, name), ()
-    if rows.is_text(name):
-        text = f"{shortened(name)} holds text, such as {rows.example(name)}"
-        return None, (f"Not compared with the predictions: {text}.",)
     found, wrong = rows.readable(name)
     if not wrong:
         return found, ()
