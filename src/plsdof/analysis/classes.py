@@ -95,10 +95,10 @@ class ClassAnalysis:
 def classified(data: TableProblem, request: Request) -> ClassAnalysis:
     """Fit a classifier to rows whose response are numbers of classes (`Rows.classes`)."""
     for name, usual in _NOT_FOR_CLASSES.items():
-        if (given := getattr(request, name)) not in (None, usual):
+        if getattr(request, name) not in (None, usual):
             raise InvalidInputError(
-                f"{data.response!r} holds text, and {name.replace('_', '-')} {given!s:.40} is for "
-                "numbers; leave it out."
+                f"{data.response!r} holds text, and {name.replace('_', '-')} is for numbers; leave "
+                "it out."
             )
     classes = np.array(data.rows.classes)
     labels = classes[data.y.astype(np.intp)]

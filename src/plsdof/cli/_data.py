@@ -77,6 +77,8 @@ class Part:
     def __post_init__(self) -> None:
         """Refuse columns that were asked for by name in two places."""
         tables.check_missing(self.missing)
+        if len(set(self.response)) < len(self.response):
+            raise InvalidInputError("--response: a column is given twice; give it once.")
         used = dict.fromkeys(self.features, "a predictor")
         roles = [("--response", name) for name in self.response] + [("--groups", self.groups)]
         # Rows with the same response may be those of the same sample.

@@ -151,8 +151,8 @@ def _elsewhere(table: Table, wanted: Sequence[str]) -> str:
     as_many = bool(table.left_out) and len(table) == len(wanted) > 1
     if as_many or any(one in first or header_number(one) in numbers for one in wanted):
         return (
-            " In the first column: if the table lies on its side, add --transpose; if a row below "
-            "the first holds the names, add --header-row."
+            " In the first column: --transpose is for tables that lie on their side, --header-row "
+            "for names in another row."
         )
     if table.sheets:
         shown = listed(list(map(shortened, table.sheets)))

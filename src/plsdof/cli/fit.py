@@ -169,6 +169,10 @@ def _parent(file: Path | None, responses: Sequence[str]) -> FrozenModel | None:
     return found
 
 
+# Facts of a recipe that another table changes anyway.
+_OF_ROWS = ("made", "data", "sha256", "test rows", "rows excluded")
+
+
 def what_changed(analysis: Analysis, parent: FrozenModel, first: int) -> list[Remark]:
     """Say what a fit to more rows changes; the ``first`` rows are those of the parent."""
     data = analysis.data
@@ -184,7 +188,7 @@ def what_changed(analysis: Analysis, parent: FrozenModel, first: int) -> list[Re
     changed = [
         f"{key} {before[key]} before, {value} now"
         for key, value in analysis.recipe.items()
-        if before.get(key, value) != value and key not in ("made", "rows", "test rows")
+        if before.get(key, value) != value and key not in _OF_ROWS
     ]
     texts += [f"The recipe changed: {'; '.join(changed)}."] if changed else []
     left_out = analysis.model.left_out_residuals

@@ -89,7 +89,7 @@ def check(
     if printing.as_json:
         show.print_json("check", content)
     elif not printing.quiet:
-        _show_check(fitted, found, [*alarms, *notes])
+        _show_check(fitted, found, alarms, notes)
     if not content["passed"]:
         raise typer.Exit(LIMIT_CROSSED)
 
@@ -148,7 +148,9 @@ def _by_check(past: Any, lines: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _show_check(model: FrozenModel, found: CalibrationCheck, remarks: Sequence[str]) -> None:
+def _show_check(
+    model: FrozenModel, found: CalibrationCheck, alarms: Sequence[str], notes: Sequence[str]
+) -> None:
     screen, rows = show.console(), plural(len(found.columns["predicted"]), "row")
     name = show.safe(model.response, 40)
     title = f"Check of {name}: {rows}, {found.n} with a reference value\n"
@@ -172,7 +174,9 @@ def _show_check(model: FrozenModel, found: CalibrationCheck, remarks: Sequence[s
             f"{number(found.slope_predicted)}."
         )
         show.remark(screen, "Errors", text)
-    show.note(screen, remarks)
+    for one in alarms:
+        show.remark(screen, "Alarm", one, style="red")
+    show.note(screen, notes)
 
 
 def _now() -> str:
