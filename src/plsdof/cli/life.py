@@ -174,8 +174,8 @@ def _show_check(
             f"{number(found.slope_predicted)}."
         )
         show.remark(screen, "Errors", text)
-    for one in alarms:
-        show.remark(screen, "Alarm", one, style="red")
+    for alarm in alarms:
+        show.remark(screen, "Alarm", alarm, style="red")
     show.note(screen, notes)
 
 
