@@ -274,7 +274,7 @@ REFUSED = {
         (),
         "column 'fat' is not numeric",
     ),
-    "on its side, not told": (text(TURNED), (), "add --transpose"),
+    "on its side, not told": (text(TURNED), (), "--transpose is for"),
     "no header": (text(rows()[1:]), (), "no column 'fat'"),
     "other sheet": (
         book({"Cover": [["a", "b"], [1, 2], [3, 4]], "Data": rows()}),
