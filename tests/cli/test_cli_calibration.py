@@ -459,7 +459,7 @@ def test_a_table_of_new_rows_on_its_side_is_recognised_without_a_name_in_its_cor
     model, new = tmp_path / "m.json", tmp_path / "new.csv"
     run("fit", GASOLINE, "-r", "octane", "--components", 3, "--model", model)
     pd.read_csv(GASOLINE).drop(columns="octane").head(4).T.to_csv(new)
-    assert "if the table lies on its side, add --transpose" in refused("predict", model, new)
+    assert "--transpose is for" in refused("predict", model, new)
     assert len(run_json("predict", model, new, "--transpose")["predictions"]) == 4
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
-from _helpers.command_line import run, run_json
+from _helpers.command_line import GASOLINE, run, run_json
 
 from plsdof import PLSRegressor, load_model
 from plsdof.cli._data import Part, read_problems
@@ -237,3 +237,20 @@ def test_a_workbook_with_too_many_cells_is_refused(tmp_path, monkeypatch):
         read_table(tmp_path / "big.xlsx")
     (tmp_path / "small.xlsx").write_bytes(sheet_of(10, 90))
     assert len(read_table(tmp_path / "small.xlsx")) == 89
+
+
+def test_asking_for_no_standard_errors_keeps_the_unusual_rows():
+    found, plain = (
+        run_json("fit", GASOLINE, "-r", "octane", *w) for w in (["--no-std-errors"], [])
+    )
+    assert found["unusual"] == plain["unusual"] != []
+    assert "as-asked" in [one["kind"] for one in found["remarks"]]
+
+
+def test_names_of_new_rows_that_repeat_are_told(tmp_path):
+    table = pd.read_csv(GASOLINE).head(6)
+    table.insert(0, "name", ["a", "a", "b", "c", "d", "e"])
+    table.to_csv(tmp_path / "new.csv", index=False)
+    run_json("fit", GASOLINE, "-r", "octane", "--model", tmp_path / "m.json")
+    found = run_json("predict", tmp_path / "m.json", tmp_path / "new.csv")
+    assert any("'a' (rows 1, 2)" in note for note in found["notes"])

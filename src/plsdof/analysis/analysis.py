@@ -327,7 +327,9 @@ class About:
             return words.said("intervals-memory", p=data.shape[1])
         if wanted is None:
             wanted = data.is_streamed or min(data.shape) <= _LARGE
-        return None if wanted else words.said("no-std-errors")
+        if wanted:
+            return None
+        return words.said("no-std-errors" if self.request.std_errors is None else "as-asked")
 
     @cached_property
     def inference(self) -> CoefficientInference | None:

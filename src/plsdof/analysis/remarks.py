@@ -191,6 +191,7 @@ _TEXTS = {
     "which leaves too little to estimate the noise from. Choose a simpler one.",
     "intervals-memory": "No intervals: for {p:,} coefficients they need as much memory as the "
     "table.",
+    "as-asked": "No standard errors, as asked for.",
     "no-std-errors": "No standard errors: they take longer than the fit of so large a table.",
     "too-many-rows": "Chosen by GCV: predictions of so many rows left out do not fit in memory. "
     "Say how many components are wanted at most, if fewer will do.",

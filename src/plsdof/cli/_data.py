@@ -79,17 +79,17 @@ class Part:
         tables.check_missing(self.missing)
         if len(set(self.response)) < len(self.response):
             raise InvalidInputError("--response: a column is given twice; give it once.")
+        for response in set(self.response) & set(self.features):
+            raise InvalidInputError(f"{shortened(response)} is the response, not a predictor.")
         used = dict.fromkeys(self.features, "a predictor")
-        roles = [("--response", name) for name in self.response] + [("--groups", self.groups)]
+        named = used | dict.fromkeys(self.response, "the response")
         # Rows with the same response may be those of the same sample.
-        both = [("--id", self.label), ("--average-by", self.average_by)]
-        for option, name in (*roles, *both):
-            role = used.get(name or "", "")
-            if option in ("--id", "--average-by") and name in self.response:
-                role = "the response"
-            if role:
+        roles = [("--groups", self.groups, used), ("--id", self.label, named)]
+        for option, name, taken in (*roles, ("--average-by", self.average_by, named)):
+            if name in taken:
                 raise InvalidInputError(
-                    f"{option} {shortened(str(name))}: the column is {role}; choose another one."
+                    f"{option} {shortened(str(name))}: the column is {taken[str(name)]}; choose "
+                    "another one."
                 )
 
     def steps(self, preprocess: str) -> str:

@@ -396,7 +396,7 @@ def repeated_labels(labels: Labels | None, numbers: Numbers) -> Iterator[str]:
     if labels is None:
         return
     names, counts = np.unique(labels[labels != ""], return_counts=True)
-    rows = {name: numbers[labels == name].tolist() for name in names[counts > 1]}
+    rows = {name: numbers[labels == name].tolist() for name in names[counts > 1].tolist()}
     twice = [f"{shortened(n)} (rows {', '.join(map(str, found))})" for n, found in rows.items()]
     if twice:
         yield f"In several rows: {listed(twice)}. Each row has its own prediction."
