@@ -376,5 +376,7 @@ def test_intervals_cover_new_observations():
     for seed in range(400):
         X, y = make_problem(60, 10, seed=seed, decay=1.0, noise=1.0)
         model = pls_path(X[:40], y[:40]).average()
-        covered.append(np.mean(np.abs(y[40:] - model.predict(X[40:])) <= model.half_width(0.9)))
+        covered.append(
+            np.mean(np.abs(y[40:] - model.predict(X[40:])) <= model.half_widths(X[40:], 0.9))
+        )
     assert 0.87 <= np.mean(covered) <= 0.95

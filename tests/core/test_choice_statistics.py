@@ -46,7 +46,9 @@ def test_intervals_of_new_observations_hold(n, p, draws):
     shares = []
     for seed in range(draws):
         X, y, X_new, y_new = _draw(np.random.default_rng([n, p, seed]), n, p)
-        inside = [np.abs(y_new - one.predict(X_new)) <= one.half_width() for one in _models(X, y)]
+        inside = [
+            np.abs(y_new - one.predict(X_new)) <= one.half_widths(X_new) for one in _models(X, y)
+        ]
         shares.append(np.mean(inside, axis=1))
     mean = np.mean(shares, axis=0)
     tolerance = 3 * np.std(shares, axis=0) / np.sqrt(draws)

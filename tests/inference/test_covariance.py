@@ -12,7 +12,12 @@ from plsdof.inference import (
     jackknife,
     prediction_interval,
 )
-from plsdof.inference.covariance import deleted_residuals, residual_share, satterthwaite
+from plsdof.inference.covariance import (
+    deleted_residuals,
+    left_out_coefs,
+    residual_share,
+    satterthwaite,
+)
 
 
 @pytest.mark.parametrize(("n", "p", "m"), [(30, 6, 2), (20, 40, 3), (12, 30, 9)])
@@ -106,3 +111,16 @@ def test_jackknife_agrees_with_the_test_of_r():
     np.testing.assert_allclose(found.statistic, expected["t"], rtol=1e-8)
     np.testing.assert_allclose(found.p_value, expected["p"], rtol=1e-7)
     assert found.degrees_of_freedom == expected["df"]
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("shape", [(20, 50), (40, 5)])
+def test_fits_without_a_fold_know_their_coefficients_and_means(shape, scale):
+    X, y = make_problem(*shape, seed=4, noise=1.0)
+    X = X + 50.0
+    coef, level = left_out_coefs(pls_path(X, y, 3, scale=scale)[2], 5)
+    for fold in range(5):
+        rows = np.arange(len(y)) % 5 != fold
+        part = pls_path(X[rows], y[rows], 3, scale=scale)[2]
+        np.testing.assert_allclose(coef[fold], part.coef, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(level[fold], part.predict(X.mean(axis=0)[None])[0], rtol=1e-10)

@@ -345,7 +345,10 @@ class Path:
             The last model that is needed.
         """
         rows: Any = self.new_rows(X_new)
-        run = None if self.is_dual else self.store.run(self._size_of(through))
+        most = self.most_components()
+        run = None
+        if not self.is_dual:
+            run = self.store.run(most if through is None else min(through, most))
         if run is None:
             return self._counted_at(rows)
         (x_mean, y_mean), n = run.centre, self.require_given().n
@@ -362,10 +365,6 @@ class Path:
             np.cumsum(sums, axis=0, out=sums)
         error = run.fit_error[:, None] * np.sqrt(n * leverage)
         return Predicted(values=values, leverage=leverage, error=error)
-
-    def _size_of(self, through: int | None) -> int:
-        most = self.most_components()
-        return most if through is None else min(through, most)
 
     def _counted_at(self, rows: Any) -> Predicted:
         """Return the same from the closed form."""

@@ -621,7 +621,7 @@ class FoldMoments(_Features):
     ) -> None:
         fitted = [*fitted, whole]
         self._project = project
-        self._S = np.array([one.xx for one in fitted])
+        self._S = [one.xx for one in fitted]  # not stacked: new memory costs more than a loop
         super().__init__(
             whole,
             np.array([one.n for one in fitted]),
@@ -636,7 +636,7 @@ class FoldMoments(_Features):
         )
 
     def dual(self, a: Array) -> Array:
-        return np.asarray(np.matvec(self._S, a))
+        return np.array([S @ one for S, one in zip(self._S, a, strict=True)])
 
     def scores(self, A: Array) -> Array:
         return self._project(A[:, :-1].transpose(1, 0, 2), self.mean[:-1])
