@@ -85,7 +85,7 @@ CHOOSING = {
     "our PLS": (PLSRegressor("bic"), "component"),
     "scaled PLS": (scaled(PLSRegressor("bic")), "component"),
     "our ridge": (RidgeRegressor("gcv"), "alpha ="),
-    "our PLS2": (PLS2Regressor("gcv"), "component"),
+    "our PLS2": (PLS2Regressor(), "component"),
 }
 FIXED_BY_CHOICE = {
     "our PLS": lambda m: PLSRegressor(m.n_components_),

@@ -86,7 +86,6 @@ PATHS = {
     "penalised, first differences, scaled": lambda y, w: penalized_pls_path(
         X, y, 1, strength=2.0, scale=True, sample_weight=w
     ),
-    "penalised, matrix": lambda y, w: penalized_pls_path(X, y, X.T @ X, sample_weight=w),
 }
 WIDE = np.random.default_rng(3).normal(size=(N, 40)) + X[:, :1]
 

@@ -122,7 +122,7 @@ def dask_blocks(
     sample_weight : dask array or series, array (n,), or str, optional
         Frequencies of the rows.
     axis : {0, 1}, optional
-        0 for blocks of rows, 1 for blocks of columns; by default as for `open_blocks`. Chunks
+        0 for blocks of rows, 1 for blocks of columns; by default as for `ArrayBlocks`. Chunks
         along the other axis are merged; where that makes blocks larger than dask's
         ``array.chunk-size``, they are cut smaller along ``axis``.
     progress : bool
