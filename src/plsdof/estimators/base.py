@@ -305,11 +305,12 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
 
     def _training_data(self, X: Any, y: Any) -> tuple[Any, list[Array]]:
         """Check the data, note what y looks like, and return X (n, p) and the columns of y."""
+        rows = self._rows(X, reset=True)
         if y is None:
             raise InvalidInputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        rows, values = self._rows(X, reset=True), inputs.as_float(y, "y")
+        values = inputs.as_float(y, "y")
         n = rows.shape[0]
         self._one_response = values.ndim != 2
         if not self._one_response:
