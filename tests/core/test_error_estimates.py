@@ -172,3 +172,17 @@ def test_coefficients_are_off_by_more_than_the_way_back_through_x():
     on_the_way = found.coef_error - found.filter.coef_error
     assert np.all(on_the_way[1:] > 0)
     assert np.any(relative > on_the_way[1:size])
+
+
+@pytest.mark.parametrize("shape", [(100, 160), (160, 100)])
+def test_spectra_with_little_noise_need_no_singular_vectors(shape):
+    """Small eigenvalues of a Gram matrix are off by roundings of its diagonal only."""
+    rng = np.random.default_rng(5)
+    shares = rng.uniform(size=(shape[0], 6))
+    bands = np.exp(-(((np.linspace(0, 1, shape[1]) - rng.uniform(size=(6, 1))) / 0.1) ** 2))
+    X = shares @ bands + 3e-4 * rng.normal(size=shape)
+    y = shares @ rng.normal(size=6) + 0.05 * rng.normal(size=shape[0])
+    path, truth = pls_path(X, y, 10), pls_path(X, y, 10, solver="svd")
+    assert path.exact.decomposition.solver == "gram"
+    assert np.all(np.abs(path.dof - truth.dof) <= path.dof_error)
+    assert np.all(path.dof_error <= 1e-5 * path.dof)
