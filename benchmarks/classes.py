@@ -1,8 +1,9 @@
 """How well the classifier chooses: error on new rows, relative to 10-fold cross-validation.
 
 Run with ``python benchmarks/classes.py [--repeats 20] [--designs coffee]``; designs that were
-measured before are kept. The number of components that `PLSClassifier` chooses is compared with that of the smallest error of a stratified 10-fold
-cross-validation, of the same classifier; ratios are of sums over repeats. Beside it is the usual
+measured before are kept. The number of components that `PLSClassifier` chooses is compared with
+that of the smallest error of a stratified 10-fold cross-validation, of the same classifier; ratios
+are of sums over repeats. Beside it is the usual
 recipe: scikit-learn's PLSRegression on coded classes, linear discriminant analysis of its scores,
 the number of components by 10-fold cross-validation. Calibration is the slope of a logistic
 regression of right answers on predicted log-odds of new rows: 1 is right, less is too sure. A ratio
