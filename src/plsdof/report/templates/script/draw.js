@@ -18,9 +18,9 @@ const isOld = (chart) => chart.shows !== wanted(chart) && chart.holder.clientWid
 function render(chart, width) {
   const [data, plan] = chart.draw(width || chart.holder.clientWidth);
   if (width) Object.assign(plan, { width: width, height: Math.round(plan.height * (width < 400 ? 0.75 : 0.9)) });
-  // A picture that has another width now is drawn anew.
+  // A picture that has another width now is drawn anew; halves of a pixel are rounded.
   const known = chart.holder._fullLayout;
-  if (!width && known && known.autosize && known.width !== chart.holder.clientWidth) {
+  if (!width && known && known.autosize && Math.abs(known.width - chart.holder.clientWidth) > 1) {
     Plotly.purge(chart.holder);
     delete chart.holder.dataset.listens;
   }
@@ -54,14 +54,19 @@ function mark(found) {
 
 function isNear(chart) {
   const box = chart.holder.getBoundingClientRect();
-  return box.bottom > -100 && box.top < window.innerHeight + 100;
+  // The bar with the slider covers so many pixels.
+  return box.bottom > 80 && box.top < window.innerHeight;
 }
 
+let told = false;
+
 function tell() {
+  told = true;
   [describe, explain, numbersTable, meritTable, strongestTable, suspectsTable].forEach((act) => act());
 }
 
 function drawRest() {
+  if (!told) tell();
   const next = charts.find(isOld);
   page.complete = String(!next);
   if (!next) return;
@@ -89,7 +94,9 @@ function show() {
   state.place = first + Number(slider.value);
   page.complete = "false";
   document.dispatchEvent(new CustomEvent("placed"));
-  tell();
+  // The line beside the slider at once, tables when the pictures in sight are drawn.
+  describe();
+  told = false;
   refresh();
 }
 
