@@ -105,7 +105,7 @@ def test_a_response_that_is_a_wavelength_is_said(save):
 
 
 def test_groups_that_are_the_response_are_said(save):
-    assert told(save(FRAME), "--groups fat", "changes nothing", groups="fat")
+    assert told(save(FRAME), "--groups fat", f"{N} in {N} rows", groups="fat")
     pairs = FRAME.copy()
     pairs["fat"] = FAT[np.arange(N) // 2]
     assert told(save(pairs), "--groups fat", f"{N // 2} in {N} rows", groups="fat")

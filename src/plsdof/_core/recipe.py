@@ -123,14 +123,19 @@ class Recipe:
         if (source := opened(X, y, sample_weight)) is not None:
             path = self.method.path(source.prepared(chain), **self.options)
             return path.after(chain, source, path.feature_names, recipe=self)
+        kept = None
         if isinstance(X, Observations):
-            rows, y, sample_weight, names = X.X, X.y, X.weights, X.names
+            rows, y, sample_weight, names, kept = X.X, X.y, X.weights, X.names, X.kept
         else:
             rows, names = as_matrix(X, holes=chain.fills_holes), feature_names(X)
             y = as_response(y, len(rows))
         prepared = chain.fit_transform(rows, y)
         path = self.method.path(prepared, y, sample_weight=sample_weight, **self.options)
-        return path.after(chain, rows, names, recipe=self)
+        path = path.after(chain, rows, names, recipe=self)
+        if kept is None:
+            return path
+        # Folds are those of all rows, also of those without weight.
+        return replace(path, given=replace(path.require_given(), kept=kept))
 
     def __call__(self, X: Any, y: Any, sample_weight: Any = None) -> "Path":
         return self.fit(X, y, sample_weight)

@@ -220,7 +220,7 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
             "criterion": chosen.criterion,
             "rule": chosen.rule,
             "dof": model.dof,
-            "weights": chosen.weights or model.weights,
+            "weights": chosen.weights if len(chosen.weights or ()) > 1 else model.weights,
             "words": f"{analysis.choice} {analysis.noise}",
         },
         "errors": analysis.average

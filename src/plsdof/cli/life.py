@@ -104,7 +104,8 @@ def control_rows(
 ) -> NewRows:
     """Read the complete rows of a table, with reference values if it has them."""
     if model.method == CLASSES or len(model.responses) > 1:
-        raise InvalidInputError("The model must be of one response, a number.")
+        kind = "classes" if model.method == CLASSES else f"{len(model.responses)} responses"
+        raise InvalidInputError(f"This takes a model of one number; this one predicts {kind}.")
     tables.check_missing(missing)
     rows = reading.with_response(file, [model.response], label)
     with tables.located(rows.source):
