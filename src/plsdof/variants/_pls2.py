@@ -209,6 +209,8 @@ class Joint:
             # Added up: the largest of three random changes is small by chance now and then.
             error[: len(dof)] += np.abs(dof - main[0][: len(dof)])
             error[len(dof) :] = np.inf
+        # Responses share their components, so that an error of these moves all of them.
+        error[:] = error.max(axis=1, keepdims=True)
         # Rounding is relative to the terms of the sum, of this model and those before.
         r = len(self.fit.scores)
         terms = r + np.sqrt(r * np.maximum.accumulate(main[1], axis=0))
