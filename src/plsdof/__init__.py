@@ -11,7 +11,7 @@ import lazy_loader as lazy
 
 from plsdof._core.plugins import announce_pictures, register
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 

@@ -211,10 +211,10 @@ class Joint:
             error[len(dof) :] = np.inf
         # Responses share their components, so that an error of these moves all of them.
         error[:] = error.max(axis=1, keepdims=True)
-        # Rounding is relative to the terms of the sum, of this model and those before.
-        r = len(self.fit.scores)
+        # Every component rounds again, relative to the terms of the sum, of this model and before.
+        r, steps = len(self.fit.scores), np.arange(1, len(error) + 1)[:, None]
         terms = r + np.sqrt(r * np.maximum.accumulate(main[1], axis=0))
-        error = SAFETY * (error + _EPS * terms)
+        error = SAFETY * (error + _EPS * steps * terms)
         # From the first model on that is too uncertain nothing is known.
         known = error <= SUPPORTED_ERROR * np.maximum(1.0, np.abs(1.0 + main[0]))
         known = np.logical_and.accumulate(known.all(axis=1))[:, None]
