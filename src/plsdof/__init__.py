@@ -1,6 +1,6 @@
 """Exact Degrees of Freedom, model selection and inference for Partial Least Squares.
 
-The names that most people need are here; everything else is in a room of its own: `selection`,
+The names that most people need are here; everything else is in a package of its own: `selection`,
 `inference`, `variants`, `large`, `complexity`, `chemometrics`, `estimators`, `files`, `datasets`,
 `plotting`, `paper` and `report`. Nothing is imported before it is used.
 """

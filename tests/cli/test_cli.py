@@ -39,6 +39,7 @@ from plsdof import (
     pls_path,
     ridge_path,
 )
+from plsdof._core.path import PCRPath, PLSPath, RidgePath
 from plsdof.cli import COMMANDS, app, load_command
 from plsdof.cli._options import OPTIONS
 from plsdof.cli._show import safe, shown_rows
@@ -460,6 +461,12 @@ def test_every_option_is_described_and_belongs_to_a_command():
             } or {option.name}
             assert option.help or option.param_type_name == "argument"
     assert used - {"file", "model", "models", "more"} == set(OPTIONS) - {"model"}
+
+
+def test_help_names_the_usual_rule_of_each_method():
+    told = OPTIONS["rule"].show_default
+    assert told == f"{PLSPath.usual_rule} for pls, else {PCRPath.usual_rule}"
+    assert PCRPath.usual_rule == RidgePath.usual_rule
 
 
 def test_help_documents_exit_codes():

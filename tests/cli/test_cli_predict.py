@@ -152,7 +152,7 @@ def test_models_that_cannot_tell_unusual_rows_say_so(tmp_path, model):
     model.write_text(json.dumps(content))
     found = run_json("predict", model, file)
     assert found["notes"] == [
-        "Rows unlike the calibration rows are not marked: the model was kept without what T^2 and "
+        "Rows unlike the calibration rows are not marked: the model was saved without what T^2 and "
         "Q need."
     ]
     assert not {"t2", "q", "unusual"} & set(found["predictions"][0])

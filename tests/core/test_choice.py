@@ -319,6 +319,13 @@ def test_a_selection_gives_its_remarks_by_kind():
     assert pls_path(X, y).select().remark("last-model") is None
 
 
+def test_the_smallest_penalty_is_an_edge_and_not_the_last_of_the_components():
+    X, y = make_problem(120, 60, seed=0, noise=1e-9)
+    chosen = ridge_path(X, y).select("gcv")
+    assert chosen.index == 49
+    assert [one.kind for one in chosen.remarks] == ["edge"]
+
+
 def test_grouped_rows_that_agree_are_as_good_within_more():
     rng = np.random.default_rng(1)
     groups = np.repeat(np.arange(8), 10)

@@ -243,7 +243,7 @@ def test_parts_that_fit_the_memory_give_the_same(monkeypatch, shape, scale):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-6)
     for fold in (0, 7, -1):
         close(parts.coef(3, fold), whole.coef(3, fold), y, 1e-12)
-    for name in ("means", "levels"):
+    for name in ("x_means", "y_means"):
         one, other = getattr(parts, name), getattr(whole, name)
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
 
@@ -264,7 +264,7 @@ def test_the_fit_to_all_rows_comes_with_it():
 def walked(monkeypatch, first):
     """A walk that looks at so many models before its patience counts."""
     for module in (recursion, left_out):
-        monkeypatch.setattr(module, "FIRST", first)
+        monkeypatch.setattr(module, "FIRST_COMPONENTS", first)
 
 
 def test_patience_ends_the_walk_and_changes_nothing_before(monkeypatch):
@@ -445,7 +445,7 @@ def test_every_method_equals_plain_refits_of_its_recipe(name, cv):
     path = PATHS[name]
     left = path.left_out(cv)
     weights = path.given.weights
-    recipe = path.recipe.but(alphas=path.alphas) if name == "ridge" else path.recipe
+    recipe = path.recipe.with_options(alphas=path.alphas) if name == "ridge" else path.recipe
     for fold in range(int(left.fold.max()) + 1):
         test, train = np.flatnonzero(left.fold == fold), np.flatnonzero(left.fold != fold)
         again = recipe.fit(X[train], Y[train], None if weights is None else weights[train])

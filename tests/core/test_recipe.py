@@ -123,7 +123,7 @@ def test_the_recipe_of_data_that_were_read_fits_rows_in_memory(name):
 
 def test_changes_leave_the_original_alone():
     recipe = pls_path(X, Y, 4).recipe
-    shorter = recipe.but(max_components=2, scale=False)
+    shorter = recipe.with_options(max_components=2, scale=False)
     assert (recipe.max_components, recipe.scale) == (4, True)
     np.testing.assert_array_equal(shorter.fit(X, Y).coef, pls_path(X, Y, 2, scale=False).coef)
     assert recipe.method is METHODS["pls"]

@@ -269,7 +269,7 @@ def test_a_recipe_is_as_good_as_a_name_and_another_solver_is_refitted(problem):
     named = cross_validate(X, y, "pls", 5, max_components=4)
     recipe = pls_path(X, y, 4).recipe
     assert_array_equal(cross_validate(X, y, recipe, 5).fold_errors, named.fold_errors)
-    slow = cross_validate(X, y, recipe.but(solver="svd"), 5)
+    slow = cross_validate(X, y, recipe.with_options(solver="svd"), 5)
     assert_allclose(slow.fold_errors, named.fold_errors, rtol=1e-9)
 
 

@@ -4,6 +4,7 @@
 inputs       checks of what comes in
 standardize  centred, scaled and weighted data
 moments      sums over rows that merge and subtract
+rows         rows of a table wherever they are, read block by block
 spectrum     Gram matrices and decompositions of the predictors
 krylov       the recursion of Partial Least Squares
 compression  the same Krylov space without singular vectors
@@ -13,8 +14,9 @@ exact        the closed form of all models: fits, derivatives, covariances
 routes       from data to the closed form, the fast way first
 recursion    Partial Least Squares on many training sets at once
 left_out     the left-out matrix: residuals of rows by the fits without them
+store        left-out rows and the recursion of a path, each made once
 criteria     noise level, information criteria: functions of arrays
-choice       one model, or an average, and what is to be said about it
+choice       one model, or an average, and the choice in words
 path         every model of one method on one data set
 model        one of them, or an average
 opls         components of a path, rotated

@@ -1,4 +1,4 @@
-r"""Choosing a model, or an average of models, and saying so.
+r"""Choosing a model, or an average of models, and putting the choice into words.
 
 *By rows left out.* With the left-out matrix E (`plsdof._core.left_out`), P_m = |E_m|^2, the best
 model m* = argmin P, s^2 = P_{m*} / n and Degrees of Freedom d_m, one objective
@@ -14,7 +14,7 @@ be decomposed.
 the same folds are one pool: m runs over the models of each recipe r up to m*_r + 2, s^2 belongs to
 the smallest error of all, and J is the same. One path is the pool of one recipe.
 
-*By a criterion.* The smallest score, by one of three `RULES`.
+*By a criterion.* A small score, by one of three `RULES`.
 
 *Remarks.* What is unusual about a choice is a `Remark` of some `kind`; code looks at the kind,
 people read the text.
@@ -31,7 +31,7 @@ import numpy.typing as npt
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import as_html, data_frame, one_line, plural
 from plsdof._core.inputs import Array, as_choice, read_only
-from plsdof._core.left_out import AHEAD, LeftOut
+from plsdof._core.left_out import MODELS_AHEAD, LeftOut
 from plsdof._core.threads import cached_property
 from plsdof.errors import NotAvailableError
 
@@ -49,6 +49,8 @@ LOSSES: tuple[Loss, ...] = get_args(Loss)
 _HUBER = 1.345
 # The median of absolute normal errors is this many standard deviations.
 _MEDIAN = 0.6745
+# Rounds of reweighting for Huber's loss: the last changes weights by less than 0.01 on gasoline
+# and ozone with an outlier.
 _REWEIGHTED = 8
 Rule = Literal["first-minimum", "paper", "global-minimum"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -57,7 +59,7 @@ LEFT_OUT: Final = "left-out"
 _NEAR = 0.9
 # Scores that differ by less than this share of them are equal but for rounding.
 _EQUAL = 1e-12
-# So many models of an average are named, and gains of at least this share.
+# A sentence names at most this many models of an average, and a gain of at least this share.
 _MOST_NAMED = 4
 _WORTH_SAYING = 0.01
 # What sentences call the two recipes without preparation.
@@ -133,7 +135,7 @@ class Selection:
     summary : str
         The choice in one sentence.
     remarks : tuple of Remark
-        Anything unusual about it, found out when somebody asks.
+        Anything unusual about it, found when first read.
     left_out : LeftOut or None
         The rows left out behind the choice, if it is theirs.
     pool : tuple of LeftOut
@@ -323,7 +325,7 @@ def objective(
     starts = np.cumsum([0, *sizes])
     eligible, d = np.zeros(len(losses), dtype=bool), np.empty(len(losses))
     for left, start, end in zip(pool, starts, starts[1:], strict=False):
-        eligible[start : start + int(np.argmin(losses[start:end])) + 1 + AHEAD] = True
+        eligible[start : start + int(np.argmin(losses[start:end])) + 1 + MODELS_AHEAD] = True
         eligible[end:] = False
         d[start:end] = np.maximum.accumulate(np.clip(left.dof[left.order], 1.0, n))
     return Objective(
@@ -388,7 +390,7 @@ def _simplex(G: Array, price: Array) -> Array:
 
 
 def choose(scores: npt.ArrayLike, rule: str, dof: npt.ArrayLike | None = None) -> int:
-    """Apply a rule of choice by name to scores, simplest model first; nan never win.
+    """Apply a rule of choice by name to scores, simplest model first; nan never wins.
 
     Parameters
     ----------
@@ -479,8 +481,8 @@ def _defined(values: Array) -> npt.NDArray[np.intp]:
     return defined
 
 
-# What is said
-# ------------
+# The choice in words
+# -------------------
 
 # What a rule takes, in the words of messages, tables and reports; "{}" is the score.
 _RULE_WORDS = {

@@ -4,8 +4,8 @@ Notation: X = U S V' (standardised predictors), z = U'y, filter factors f and sc
 
     yhat = ybar + U (f z),     beta = V (f z / S),     d zhat / dz = diag(f) + 2 TT' diag(1 - f)
 
-An `Exact` holds all models of a method on one data set. It is made when somebody asks for what
-only it knows: Degrees of Freedom, their errors, derivatives, covariances.
+An `Exact` holds all models of a method on one data set. A path builds it on first use of what needs
+it: Degrees of Freedom, their errors, derivatives, covariances.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from plsdof._core.standardize import Standardized, Units, centre_response
 from plsdof._core.threads import cached_property
 
 _EPS = float(np.finfo(np.float64).eps)
-# First-order estimates of errors are multiplied by this factor.
+# Margin of first-order error estimates, as in `recursion`.
 _SAFETY = 20.0
 
 
@@ -222,8 +222,8 @@ class Exact:
         weight = 1.0 if self.units.row_scale is None else self.units.row_scale[:, None] ** 2
         return self.coef_factor(m) @ (weight * self.rows_of_basis()).T
 
-    # Others like it
-    # --------------
+    # Other responses, averages, names
+    # --------------------------------
 
     def refit(self, y: Array) -> "Exact":
         """Fit another response of the same rows. Cost: O(n r + r M^2) time."""

@@ -7,7 +7,7 @@ Jacobian is
     d zhat / d z = diag(f) + 2 T T' diag(1 - f)
 
 with an empty T for methods that are linear in y (ridge, principal components, least squares).
-Components that are picked by y have no Jacobian here: their Degrees of Freedom are nan.
+Components that are chosen by y have no Jacobian here: their Degrees of Freedom are nan.
 """
 
 from dataclasses import dataclass, replace
@@ -21,8 +21,9 @@ from plsdof._core.krylov import Bidiagonalization, golub_kahan, residuals_at, ru
 from plsdof._core.spectrum import Spectrum
 
 _EPS = float(np.finfo(np.float64).eps)
-# A grid of ridge penalties ends within this of the Degrees of Freedom that there can be; up to 20
-# powers of ten in steps of at most 2.5, which is finer than errors change with the penalty.
+# The grid of ridge penalties runs from 0.01 Degrees of Freedom above the mean to 0.01 below least
+# squares. That is up to 20 decades: with 50 penalties neighbours differ by a factor of at most 2.5,
+# and the error changes little from one to the next.
 _GRID_ENDS, _GRID_SIZE = 0.01, 50
 
 
@@ -53,7 +54,7 @@ class Filter:
         trace (I - H)(I - H)' = n - 1 - sum f (2 - f), which the residual sum of squares is
         divided by to estimate the noise variance, and its estimated absolute error.
     naive_dof : (K,) array
-        What counting parameters gives: number of components + 1, or 1 + sum f of ridge.
+        Number of components + 1, as if the components were given; 1 + sum f for ridge.
     message : str
         Why the path ends where it does; empty if it has all models asked for.
     parameters : (K,) array or None
@@ -292,7 +293,7 @@ def _linear_filter(
     change: Array | float = 0.0,
     below: rounding.Below | None = None,
 ) -> Filter:
-    """Put together a filter that does not look at y, whose factors may be off by ``change``."""
+    """Return a filter that is linear in y, whose factors may be off by ``change``."""
     errors = rounding.linear_errors(spectrum, factors, change, below)
     return Filter(
         factors=read_only(factors),

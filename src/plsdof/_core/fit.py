@@ -258,7 +258,7 @@ def _elsewhere(
         count_gram, gram=gram, method=method, krylov=krylov, **sampling
     )
     if gram.matrix is None and not krylov:
-        count(given, recipe)  # says that it is too large
+        count(given, recipe)  # raises: only PLS does without a Gram matrix
     if gram.matrix is None and recipe.options["max_components"] is None:
         n, p = gram.units.n_rows, len(gram.units.x_mean)
         raise InvalidInputError(
@@ -269,8 +269,8 @@ def _elsewhere(
 
 
 def checked(X: Any, y: Any, sample_weight: Any) -> Observations:
-    """Check data, once, and say what is unusual about them."""
-    ready = isinstance(X, Observations)  # whose owner sees to a copy
+    """Check data, once, and warn of what is unusual about them."""
+    ready = isinstance(X, Observations)  # checked before; its owner copies what may change
     if y is None and not ready:
         raise InvalidInputError("y is missing; give one response per row of X.")
     given = X if ready else as_observations(X, y, sample_weight)
@@ -290,7 +290,7 @@ def finished(
     most: int | None = None,
     **further: Any,
 ) -> PathType:
-    """Return a path that counts when it is asked; at once if it is to be ``strict``.
+    """Return a path that counts on demand, or at once if ``strict``.
 
     ``most`` is the largest number of components that there can be, by default the smaller one of
     columns and rows less one.

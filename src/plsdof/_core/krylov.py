@@ -1,4 +1,4 @@
-"""The recursion of Partial Least Squares: what it sees of a spectrum.
+"""The recursion of Partial Least Squares, run on the eigenvalues of a spectrum.
 
 In the basis of singular vectors X is diag(S), so the Lanczos decomposition of the paper,
 X W = T L, runs on vectors of length r (`golub_kahan`), and every step but the inner products acts
@@ -157,8 +157,8 @@ def residuals_at(run: Bidiagonalization, eigenvalues: Array) -> Array:
         s_j   = (lambda phi_{j-1} + beta_{j-1}^2 s_{j-1}) / alpha_j^2
         phi_j = phi_{j-1} - s_j
 
-    They need no orthogonalisation, but are inaccurate at eigenvalues that the recursion has found:
-    these take part in it. Cost: O(B c k).
+    They need no orthogonalisation, but lose digits at eigenvalues that Ritz values have converged
+    to: put those among the nodes of `golub_kahan` instead. Cost: O(B c k).
     """
     batch, steps = run.diagonal.shape
     phi = np.ones((batch, steps + 1, eigenvalues.shape[1]))
@@ -178,7 +178,7 @@ def residuals_at(run: Bidiagonalization, eigenvalues: Array) -> Array:
 def running_sums(values: Array) -> Array:
     """Return sums over the first axis up to each entry, in place.
 
-    Faster than ``cumsum``, which goes along the axis for one number after the other.
+    Faster than ``cumsum`` along the first axis, which does not add whole rows.
     """
     for before, here in pairwise(values):
         here += before

@@ -22,7 +22,7 @@ from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import Array, as_level, read_only
 from plsdof._core.moments import Moments, moments_of
 from plsdof._core.recursion import (
-    FIRST,
+    FIRST_COMPONENTS,
     FoldMoments,
     GramFolds,
     Integers,
@@ -43,18 +43,18 @@ from plsdof.errors import InvalidInputError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# Rows are left out one by one up to this number, in folds of every tenth row beyond: errors of the
-# choice are then the same within a percent, at a fraction of the cost.
-SINGLE = 30
-FOLDS = 10
-# The walk to richer models ends after so many without a smaller error, but not before the first 20
-# (`recursion.FIRST`), and at the latest after these, unless somebody asks for more.
+# Leave-one-out up to this many rows, beyond that ten folds of every tenth row: the model chosen
+# predicts as well within a percent, at a fraction of the cost.
+LEAVE_ONE_OUT_UP_TO = 30
+USUAL_FOLDS = 10
+# Stop after this many components without a smaller error, but not before the first 20
+# (`recursion.FIRST_COMPONENTS`), and after at most 30 unless more are asked for.
 PATIENCE = 7
-MOST = 30
-# Fewer degrees of freedom than these say nothing about a spread.
+MOST_COMPONENTS = 30
+# At least this many degrees of freedom: with one, the 97.5 % point of Student's t is 12.7.
 _LEAST_DF = 2
-# So many models beyond the best one may take part in an average.
-AHEAD = 2
+# An average may include this many models beyond the best one.
+MODELS_AHEAD = 2
 # A model whose predictions may be off by this share of its error of rows left out has digits
 # enough for a choice and for that error. Those behind the best one need fewer: that they are worse
 # has to be certain (estimates are upper bounds, on tall spectra 10^4 times what is lost).
@@ -235,7 +235,7 @@ class LeftOut:
         return noise_from_left_out(self.rss, self.press, self.n)
 
     def walked(self) -> "LeftOut":
-        """Return the models that a choice looks at where nobody said how many: 20, then more.
+        """Return the models that a choice considers by default: 20, then more while errors fall.
 
         It stops after `PATIENCE` models without a smaller error.
         """
@@ -298,8 +298,8 @@ def _root_ratio(rss: Array, press: Array) -> Array:
     return np.asarray(np.sqrt(np.clip(ratio, 0.0, 1.0)))
 
 
-# Which rows are left out together, unless somebody says so
-# ---------------------------------------------------------
+# Which rows are left out together by default
+# -------------------------------------------
 
 
 def usual_folds(n: int, codes: Integers | None = None) -> Integers:
@@ -313,7 +313,7 @@ def usual_folds(n: int, codes: Integers | None = None) -> Integers:
     (array([0, 1, 2, 3]), array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]))
     """
     units = n if codes is None else int(codes.max()) + 1
-    number = units if units <= SINGLE else FOLDS
+    number = units if units <= LEAVE_ONE_OUT_UP_TO else USUAL_FOLDS
     dealt = np.arange(units) % number
     return dealt if codes is None else dealt[codes]
 
@@ -378,7 +378,7 @@ class Leverage:
 
     def at(self, rows: Any) -> Array:
         """Return the leverages of new rows, dense or sparse. Shape (n_new,), or (n_new, K)."""
-        # Not R x - R mean, which loses digits where means are large, unless rows are sparse.
+        # (x - mean) first, for the digits where means are large; sparse rows must not be filled.
         if isinstance(rows, np.ndarray):
             scores = (rows - self.mean) @ self.rotations.T
         else:
@@ -399,10 +399,10 @@ def spread_at(leverage: Array, fitted_share: float) -> Array:
     return np.asarray(np.sqrt(1.0 + REACTION * leverage / fitted_share))
 
 
-def one_more(
+def conformal_quantile(
     values: Array, level: float, weights: Array | None = None, units: int | None = None
 ) -> float | None:
-    """Return what one more value stays below with probability ``level``; None if too few are there.
+    """Return what a new value stays below with probability ``level``; None if too few.
 
     The level (n + 1)-th smallest of n values, between two of them the line through both (split
     conformal: no distribution is assumed). Intervals and limits of T^2 and Q have it in common.
@@ -418,8 +418,10 @@ def one_more(
 
     Examples
     --------
-    >>> one_more(np.arange(1.0, 40.0), 0.95), one_more(np.arange(1.0, 11.0), 0.95)
-    (38.0, None)
+    >>> conformal_quantile(np.arange(1.0, 40.0), 0.95)
+    38.0
+    >>> conformal_quantile(np.arange(1.0, 11.0), 0.95) is None
+    True
     """
     order, units = np.argsort(values, kind="stable"), len(values) if units is None else units
     place = round(level * (units + 1), 9)  # rounding must not push it up
@@ -465,7 +467,7 @@ def half_width(
     (38.0, 29.45)
     """
     n, level = len(scores), as_level(level)
-    within = one_more(scores, level) if groups is None and weights is None else None
+    within = conformal_quantile(scores, level) if groups is None and weights is None else None
     if within is not None:
         return within
     from scipy.special import stdtrit
@@ -504,25 +506,26 @@ class Problem:
         Kernel matrix to use instead of the rows; then nothing is scaled.
     size : float
         Of the kernel matrix before it was centred, which its rounding is relative to.
-    between : callable or None
-        See `RowFolds`.
+    inverse_metric : callable or None
+        Of penalised PLS, see `RowFolds`.
     """
 
     given: Observations
     scale: bool
     kernel: Array | None = None
     size: float = 0.0
-    between: Callable[[Array], Array] | None = None
+    inverse_metric: Callable[[Array], Array] | None = None
 
     def operators(self, split: Split, n_components: int) -> list["Way"]:
         """Return ways to make the products of a split, the fastest one first, then safer ones."""
         X, y, weights = self.given.X, self.given.y, self.given.weights
         if self.kernel is not None:
             return [Way(partial(GramFolds, self.kernel, y, weights=weights, size=self.size))]
-        safe = Way(partial(RowFolds, X, y, weights=weights, scale=self.scale, between=self.between))
+        by_rows = partial(RowFolds, X, y, weights=weights, scale=self.scale)
+        safe = Way(partial(by_rows, inverse_metric=self.inverse_metric))
         if not self.given.in_memory:
             return [*X.faster_ways(self.given, split, n_components, self.scale), safe]
-        if self.between is not None:
+        if self.inverse_metric is not None:
             return [safe]
         fast = _cheapest(X.shape, split, n_components, self.scale)
         if fast == "moments":
@@ -533,9 +536,9 @@ class Problem:
 
 
 def _cheapest(shape: tuple[int, ...], split: Split, n_components: int, scale: bool) -> str:
-    """Return the operator that costs least; the costs are what parts took on one machine, in ns."""
+    """Return the cheapest operator, by times in ns that were measured on one machine."""
     n, p = shape
-    folds, m = split.count, min(n_components, FIRST)
+    folds, m = split.count, min(n_components, FIRST_COMPONENTS)
     # A product with X is bound by memory for few folds, and more so once X leaves the cache.
     per_entry = 0.048 * folds + 0.25 + (0.35 if n * p > 2e6 else 0.0)
     per_fold = 0.048 * m * p**2 if split.is_single else 5e4 + p**2 * (2.5 + 0.45 * m)
@@ -609,8 +612,8 @@ def hold_out(
     split : Split
     n_components : int
     patience : int, optional
-        Stop after so many components without a smaller sum of squared errors of the rows left out,
-        but not before the first 20.
+        Stop after ``patience`` components without a smaller cross-validated error, but not before
+        the first 20.
     keep : bool
         As for `run`.
 
@@ -622,7 +625,7 @@ def hold_out(
     given, (n, p) = problem.given, problem.given.X.shape
     width = p if problem.kernel is None else n
     n_components = min(n_components, n - 1, width)
-    if np.abs(given.y).max() > LARGE:  # it does not vary, or it would have been refused
+    if np.abs(given.y).max() > LARGE:  # y is constant, or it would have been refused
         return None
     # A large offset of y would cost digits in every sum.
     level = float(given.y[0])
@@ -649,13 +652,13 @@ def hold_out(
             if patience is not None:
                 errors = errors[: _looked_at(errors, patience)]
             if _is_usable(found, errors, given.spread):
-                return replace(found.first(len(errors)), levels=found.levels + level)
+                return replace(found.first(len(errors)), y_means=found.y_means + level)
     return None
 
 
 def _looked_at(errors: Array, patience: int) -> int:
-    """Return how many models a walk looks at that ends after some without a smaller error."""
-    k = min(FIRST, len(errors) - 1)
+    """Return how many models to look at: until ``patience`` of them are without a smaller error."""
+    k = min(FIRST_COMPONENTS, len(errors) - 1)
     while k < len(errors) - 1 and k - int(np.argmin(errors[: k + 1])) < patience:
         k += 1
     return k + 1
@@ -688,9 +691,9 @@ def _attempt(
     if split.count <= size:
         operator = make(split)
         return run(operator, n_components, enough=enough, keep=keep) if operator.in_range else None
-    # No part sees the errors of all folds: they go to a limit first.
+    # No part knows the errors of all folds, so all go to the same limit before anybody looks.
     parts = [split.part(start, start + size) for start in range(0, split.count, size)]
-    first = n_components if enough is None else min(FIRST, n_components)
+    first = n_components if enough is None else min(FIRST_COMPONENTS, n_components)
     for limit in dict.fromkeys((first, n_components)):
         runs = []
         for part in parts:
@@ -723,6 +726,6 @@ def _joined(runs: Sequence[Run], keep: bool) -> Run:
         directions=joined("directions", every=keep),
         triangle=joined("triangle", every=keep),
         loadings=joined("loadings"),
-        means=joined("means", 0, every=keep),
-        levels=joined("levels", 0, every=keep),
+        x_means=joined("x_means", 0, every=keep),
+        y_means=joined("y_means", 0, every=keep),
     )

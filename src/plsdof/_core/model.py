@@ -1,6 +1,6 @@
 """One model of a path, or an average of models: what inference, pictures and files take.
 
-A model is a vector of weights over the models of a path. For a single model it is a corner of the
+A model is a vector of weights over the models of a path. For a single model it is a vertex of the
 simplex, for an average any point; coefficients, predictions and left-out residuals follow the
 same formulas.
 
@@ -52,6 +52,8 @@ class Model:
         Weights of the models in an average; None for a single model.
     selection : Selection or None
         How it was chosen; None for a model that was asked for.
+    prepare : callable or None
+        The steps of a Pipeline before the estimator of the model.
 
     Examples
     --------
@@ -68,8 +70,8 @@ class Model:
     selection: Selection | None = None
     prepare: Callable[[Any], Any] | None = None
 
-    # What answers: the closed form, and the row of it
-    # ------------------------------------------------
+    # The closed form, and the row of it that is this model
+    # -----------------------------------------------------
 
     @cached_property
     def exact(self) -> Exact:
@@ -106,7 +108,7 @@ class Model:
     @property
     def parameter(self) -> float:
         """Number of components, or alpha; of an average the weighted mean (geometric of alphas)."""
-        weights = self._corner
+        weights = self._weight_vector
         if self.path.parameter_name == "n_components":
             return float(weights @ np.arange(len(weights)))
         kept = np.flatnonzero(weights)  # alpha = 0 has a logarithm only where it counts
@@ -152,7 +154,7 @@ class Model:
         Freedom take their place.
         """
         if self.path.looks_at_y:
-            return self.left_out.spent(self._corner, len(self.left_out.y), chosen=False)
+            return self.left_out.spent(self._weight_vector, len(self.left_out.y), chosen=False)
         return float(self.exact.dof[self.row])
 
     @property
@@ -269,7 +271,7 @@ class Model:
     @cached_property
     def distance(self) -> Leverage:
         """What the leverages of new rows come from."""
-        return self.path.leverage_of(self._corner)
+        return self.path.leverage_of(self._weight_vector)
 
     def leverage_at(self, X_new: Any) -> Array:
         """Return 1/n + sum_j t_j^2 of new rows; of an average the weighted mean. (n_new,)."""
@@ -280,10 +282,10 @@ class Model:
         """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
         left = self.left_out
         units = len(left.y) if left.groups is None else left.groups
-        return left.spent(self._corner, units, chosen=self.was_chosen)
+        return left.spent(self._weight_vector, units, chosen=self.was_chosen)
 
     @property
-    def _corner(self) -> Array:
+    def _weight_vector(self) -> Array:
         """Weights of the models, one of them 1 for a single model. Shape (K,)."""
         return np.eye(self.index + 1)[-1] if self.weights is None else self.weights
 
@@ -291,7 +293,7 @@ class Model:
     # ---------------------
 
     def noise_variance(self, kind: Noise = None) -> float:
-        """Estimate the noise variance, by kind as `Path.noise_variance` does; numbers stay."""
+        """Estimate the noise variance, as `Path.noise_variance` does; a number is itself."""
         if kind is None:
             kind = "jacobian" if self.path.given is None else LEFT_OUT
         if not isinstance(kind, str):
@@ -384,7 +386,7 @@ class Mixture(Model):
     @property
     def label(self) -> str:
         """What it is, in words."""
-        count = sum(np.count_nonzero(one._corner) for one in self.members)
+        count = sum(np.count_nonzero(one._weight_vector) for one in self.members)
         return f"average of {plural(int(count), 'model')} of {len(self.members)} recipes"
 
     @property
@@ -409,7 +411,7 @@ class Mixture(Model):
         parts = [
             (share * w, _counted(one, m))
             for share, one in zip(self.shares, self.members, strict=True)
-            for m, w in enumerate(one._corner)
+            for m, w in enumerate(one._weight_vector)
             if w > 0
         ]
         w, d = np.array(sorted(parts, key=lambda part: part[1])).T
@@ -450,7 +452,7 @@ class Mixture(Model):
         return float(self.shares @ each + np.cumsum(np.sort(self.shares))[:-1].sum())
 
     def noise_variance(self, kind: Noise = None) -> float:
-        """Estimate the noise variance from rows left out; numbers stay."""
+        """Estimate the noise variance from rows left out; a number is itself."""
         if kind is not None and not isinstance(kind, str):
             return as_variance(kind)
         if kind not in (None, LEFT_OUT):

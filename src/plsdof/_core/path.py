@@ -41,7 +41,7 @@ from plsdof._core.inputs import (
     as_response,
     read_only,
 )
-from plsdof._core.left_out import MOST, LeftOut, Leverage, Problem, folds_of
+from plsdof._core.left_out import MOST_COMPONENTS, LeftOut, Leverage, Problem, folds_of
 from plsdof._core.model import Model, pooled
 from plsdof._core.opls import OPLS, rotated
 from plsdof._core.plugins import quick_look
@@ -95,7 +95,7 @@ class Path:
     before: Preparation | None = None
     _prepared: Observations | None = None
     asked: int | None = None
-    _quiet: bool = False  # made where nobody asked for a size: its end is not worth a warning
+    _quiet: bool = False  # made inside `quietly`, and counted later: it does not warn either
     _names: tuple[str, ...] | None = None
     # How a criterion chooses. Degrees of Freedom that depend on y have heavy tails: one of many
     # models looks good by chance, most likely one behind the first minimum.
@@ -124,7 +124,7 @@ class Path:
 
     @property
     def is_counted(self) -> bool:
-        """Whether `exact` is there already."""
+        """Whether the closed form `exact`, with its Degrees of Freedom, has been made."""
         return "exact" in self.__dict__
 
     def __getitem__(self, m: int) -> Model:
@@ -336,7 +336,7 @@ class Path:
         return self.recipe
 
     def at(self, X_new: Any, through: int | None = None) -> Predicted:
-        """Return predictions, leverages and rounding errors of new rows; count only if needed.
+        """Predict new rows with leverages and rounding errors; count only if needed.
 
         Parameters
         ----------
@@ -418,6 +418,7 @@ class Path:
         return given
 
     def response(self) -> Array:
+        """Return y of the training rows. Shape (n_rows,)."""
         return self.require_given().y
 
     # Choice
@@ -495,8 +496,16 @@ class Path:
         return selection
 
     def is_longer(self, models: int) -> bool:
-        """Whether there are further models behind so many."""
-        return self.parameter_name == "n_components" and self._could_be_longer(models)
+        """Whether there are more components than these ``models`` have, that were not asked for."""
+        if self.parameter_name != "n_components":
+            return False
+        asked = self.recipe.options.get("max_components", MOST_COMPONENTS)
+        if models <= (MOST_COMPONENTS if asked is None else int(asked)):
+            return False
+        if not self.is_counted and self.given is not None:
+            n, p = self.given.X.shape
+            return models - 1 < int(min(n - 1, p))
+        return not self.message and models - 1 < self.exact.spectrum.rank
 
     def _select_by(
         self, criterion: str, dof: DofKind | None, noise: Noise, rule: Rule | None
@@ -516,7 +525,7 @@ class Path:
             position,
             self.exact.spectrum.n,
             label=lambda place: self.label(int(order[place])),
-            longer=self._could_be_longer(len(self)),
+            longer=self.is_longer(len(self)),
             penalties=self.parameter_name == "alpha",
         )
         return Selection(
@@ -663,7 +672,7 @@ class Path:
     def criteria(
         self, names: Sequence[str] = tuple(criteria.CRITERIA), noise: Noise = None
     ) -> dict[str, Array]:
-        """Evaluate several criteria; all nan where one is not available (cp without a noise)."""
+        """Evaluate several criteria; all nan where one is not available (cp without a variance)."""
         return {name: self._score_or_nan(name, noise) for name in names}
 
     def plot(self, **options: Any) -> Any:
@@ -703,8 +712,8 @@ class Path:
         """Return the same path with names for the columns of X, which new rows must have then."""
         return replace(self, _names=names, _make=partial(_exact_of, self))
 
-    # What rooms that read a path need
-    # --------------------------------
+    # What other packages need of a path
+    # ----------------------------------
 
     def simplest_first(self) -> Integers:
         """Return the rows of the path from the simplest model to the richest."""
@@ -754,6 +763,7 @@ class Path:
 
     @property
     def n_features(self) -> int:
+        """Number of columns of X."""
         return len(self.exact.units.x_mean) if self.given is None else self.given.X.shape[1]
 
     def features(self) -> Array:
@@ -771,16 +781,6 @@ class Path:
             return self.exact.coef[m], float(self.exact.intercept[m])
         coef, (x_mean, y_mean) = run.coef(m), run.centre
         return coef, y_mean - float(x_mean @ coef)
-
-    def _could_be_longer(self, models: int) -> bool:
-        """Whether there are further models behind the last one, that were not asked for."""
-        asked = self.recipe.options.get("max_components", MOST)
-        if models <= (MOST if asked is None else int(asked)):
-            return False
-        if not self.is_counted and self.given is not None:
-            n, p = self.given.X.shape
-            return models - 1 < int(min(n - 1, p))
-        return not self.message and models - 1 < self.exact.spectrum.rank
 
     def _score_or_nan(self, name: str, noise: Noise) -> Array:
         try:
@@ -838,7 +838,7 @@ def _refitted(path: Path, y: Array) -> Exact:
         or is_accurate(exact, options.get("max_components"))
     ):
         return exact
-    better = path.recipe.but(solver="svd")
+    better = path.recipe.with_options(solver="svd")
     return better.fit(given.X, y, given.weights).exact
 
 
@@ -1154,7 +1154,7 @@ class RidgePath(Path):
         )
 
     def same_models(self) -> Recipe:
-        return self.recipe.but(alphas=self.alphas)
+        return self.recipe.with_options(alphas=self.alphas)
 
     def simplest_first(self) -> Integers:
         return np.argsort(-self.alphas, kind="stable")

@@ -1,7 +1,7 @@
 """How a path was fitted, as data: a method and its options.
 
-Whatever fits again (cross-validation, rows left out, the jackknife, tuning) asks the recipe of a
-path, and every path has one.
+Whatever fits again (cross-validation, the jackknife, tuning) uses the recipe of a path, and every
+path has one.
 """
 
 from collections.abc import Callable, Mapping
@@ -98,7 +98,7 @@ class Recipe:
     options : mapping
         Keyword arguments of ``method.path``.
     prepare : callable or None
-        Makes what prepares the columns of X, not fitted yet.
+        Makes the `Preparation` of the columns of X, not fitted yet.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class Recipe:
     def __call__(self, X: Any, y: Any, sample_weight: Any = None) -> "Path":
         return self.fit(X, y, sample_weight)
 
-    def but(self, **changes: Any) -> "Recipe":
+    def with_options(self, **changes: Any) -> "Recipe":
         """Return the recipe with some options changed."""
         return replace(self, options={**self.options, **changes})
 

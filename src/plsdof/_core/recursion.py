@@ -1,24 +1,24 @@
-r"""Partial Least Squares on many training sets at once: one recursion, three operators.
+r"""Partial Least Squares on many training sets at once: one recursion, four operators.
 
 F folds, each with training weights of its own (zero for the rows that it leaves out), advance
 together; the fit to all rows is one more of them, the last. No decomposition, no loop over folds.
 
 A score t of a fold is held by coordinates a and their dual a*, so that t_i't_k = a_i* a_k:
 
-              a                      dual a*            forward(r*)           rows left out
-    RowFolds  scores of all rows     w_f a              X D_f^-2 X'r*         entries of a
-    GramFolds scores of all rows     w_f a              K r*                  entries of a
-    Moments   direction, t = X a     X'W_f X a          D_f^-2 r*             X a, at the end
+                 a                      dual a*            forward(r*)        rows left out
+    RowFolds     scores of all rows     w_f a              X D_f^-2 X'r*      entries of a
+    GramFolds    scores of all rows     w_f a              K r*               entries of a
+    FoldMoments  direction, t = X a     X'W_f X a          D_f^-2 r*          X a, at the end
+    SingleRows   the same, for folds of one row: X'W_f X is never formed
 
 X is centred by the means of the fold, D_f holds the scales of its columns. With the dual of the
 residual, r* = W_f (y - ybar_f) or X'W_f (y - ybar_f), one step of every fold is
 
     a = forward(r*);   a -= sum_i (a_i* a) a_i  (twice);   a /= |a|;   q = r* a;   r* -= q a*
 
-`RowFolds` needs products with X only and keeps all digits. `GramFolds` and `Moments` square the
-condition number, and are faster where there are many columns, or rows; `SingleRows` are the moments
-of folds of one row, whose matrices are never formed. `run` estimates the error of its predictions;
-`plsdof._core.left_out` decides what to do about it.
+`RowFolds` needs products with X only and keeps all digits. The others square the condition number,
+and are faster: `GramFolds` where there are many columns, the moments where there are many rows.
+`run` estimates the error of its predictions; `plsdof._core.left_out` decides what to do about it.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,11 +44,11 @@ _SAFETY = 20.0
 _CANCELLED = 1e-2
 # A column whose spread is below this share of its mean may be constant.
 _SMALLEST_SPREAD = 1e-10
-# Squares of scores may have so many decades, less than the 308 of a float.
+# Squared scores stay within this many decades of one: a float has 308, and sums need some.
 _DECADES = 280.0
-# The walk to richer models looks at so many of them whatever their errors are: on some spectra
-# these rise from 3 to 10 components before they fall.
-FIRST = 20
+# Cross-validation looks at this many components, if there are as many, before it may stop early: on
+# some spectra errors rise from 3 to 10 components before they fall.
+FIRST_COMPONENTS = 20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -168,7 +168,7 @@ class Run:
         combined by the solution x of ``L'x = loadings``, with the lower triangle L of a fold.
     lift : callable or None
         From (d,) combined directions to coefficients of the columns of X.
-    means, levels : (1 or F + 1, p) and (1 or F + 1,) arrays
+    x_means, y_means : (1 or F + 1, p) and (1 or F + 1,) arrays
         Means of the training rows and of their responses, of the same folds.
     """
 
@@ -182,18 +182,18 @@ class Run:
     triangle: Array
     loadings: Array
     lift: Callable[[Array], Array] | None
-    means: Array
-    levels: Array
+    x_means: Array
+    y_means: Array
 
     @property
     def centre(self) -> tuple[Array, float]:
         """Means of all rows (p,) and of their responses."""
-        return self.means[-1], float(self.levels[-1])
+        return self.x_means[-1], float(self.y_means[-1])
 
     def coef(self, m: int, fold: int = -1) -> Array:
         """Return coefficients of the columns of X of m components; of all rows by default."""
         if not m:
-            return np.zeros(self.means.shape[1])
+            return np.zeros(self.x_means.shape[1])
         shares = np.linalg.solve(self.triangle[:m, fold, :m].T, self.loadings[:m, fold])
         combined = np.asarray(shares @ self.directions[:m, fold])
         return combined if self.lift is None else self.lift(combined)
@@ -201,7 +201,7 @@ class Run:
     def rotations(self, m: int) -> Array:
         """Return R (m, p): scores of a row x are R (x - mean), orthonormal over all rows."""
         if not m:
-            return np.zeros((0, self.means.shape[1]))
+            return np.zeros((0, self.x_means.shape[1]))
         solved = np.linalg.solve(self.triangle[:m, -1, :m], self.directions[:m, -1])
         combined = np.asarray(solved, dtype=np.float64)
         return combined if self.lift is None else self.lift(combined)
@@ -231,14 +231,14 @@ def run(
     enough: Callable[[Array], bool] | None = None,
     keep: bool = False,
 ) -> Run:
-    """Run the recursion for up to so many components.
+    """Run the recursion for up to ``n_components`` components.
 
     Parameters
     ----------
     op : Operator
     n_components : int
     enough : callable, optional
-        From the residuals of the first 20 components to whether there is no need for more.
+        Whether to stop early, given the residuals of the first 20 components.
     keep : bool
         Keep directions and triangles of all folds, not of the fit to all rows alone.
 
@@ -257,7 +257,7 @@ def run(
     triangle, directions = np.zeros((M, F1 if keep else 1, M)), []
     k, T = 0, None
     for j in range(M):
-        if j == FIRST and enough is not None:
+        if j == FIRST_COMPONENTS and enough is not None:
             T = op.scores(A[:j])
             if enough(_residuals(op, T, Q[:j])):
                 break
@@ -325,8 +325,8 @@ def run(
         triangle=triangle[:k, :, :k],
         loadings=Q,
         lift=op.lift,
-        means=op.means(kept),
-        levels=op.ybar[kept],
+        x_means=op.means(kept),
+        y_means=op.ybar[kept],
     )
 
 
@@ -396,7 +396,7 @@ class RowFolds(_Samples):
         All positive.
     scale : bool
         Scale the columns of every fold to unit variance.
-    between : callable, optional
+    inverse_metric : callable, optional
         A symmetric positive definite (p, p) matrix between X and X', as a function of rows (F, p).
 
     Notes
@@ -414,7 +414,7 @@ class RowFolds(_Samples):
         weights: Array | None = None,
         *,
         scale: bool = True,
-        between: Callable[[Array], Array] | None = None,
+        inverse_metric: Callable[[Array], Array] | None = None,
     ) -> None:
         super().__init__(y, split, weights)
         W, nf = self.weights, self.n[:, None]
@@ -428,7 +428,7 @@ class RowFolds(_Samples):
             self.shift = X.shift
             first, gross = X.sums(W)
         self.mean = first / nf
-        self._between = between
+        self._inverse_metric = inverse_metric
         self._inverse: Array | None = None
         if scale:
             squares = gross - nf * self.mean**2
@@ -469,9 +469,9 @@ class RowFolds(_Samples):
             scores = self._stored.right(C)
             return np.asarray(scores - np.vecdot(C, self.mean)[:, None]), C
         C = np.matmul(r, self.X, out=self._C)
-        if self._between is not None:
+        if self._inverse_metric is not None:
             root = 1.0 if self._inverse is None else np.sqrt(self._inverse)
-            C = self._between(C * root) * root
+            C = self._inverse_metric(C * root) * root
         elif self._inverse is not None:
             C *= self._inverse
         a: Array = C @ self.X.T
@@ -599,7 +599,7 @@ class FoldMoments(_Features):
         From directions (F, k, p) and centres (F, p), fold by fold, to the scores (k, N) of the
         rows left out.
     look : callable
-        From columns (F + 1, p) that may be constant in the training rows to those that are.
+        Tells which columns (F + 1, p) that may be constant in the training rows are.
     fold, y : (N,) arrays
         The fold of every row left out, fold after fold, and its response.
 

@@ -1,7 +1,8 @@
 """Rows of a table, wherever they are: in memory, on disk, sparse, on a cluster.
 
 Everything that is computed of rows is a sum over blocks: moments, kernels, and products with the
-data. `Rows.reduce` is the only way in which they are read. An array in memory is one block.
+data. `Rows.reduce` is the only way in which they are read. Blocks of an array in memory fit the
+cache.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +28,7 @@ class Block:
     Attributes
     ----------
     X : (rows, columns) array
-        Finite float64, for the worker to change as it likes.
+        Finite float64, which the worker may overwrite.
     y : (rows,) array
     weights : (rows,) array or None
         None if all are one.

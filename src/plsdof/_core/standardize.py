@@ -102,10 +102,6 @@ class Standardized:
         varying = int(np.count_nonzero(np.isfinite(self.units.x_scale)))
         return min(self.units.n_rows - 1, len(self.X), varying)
 
-    def standardized(self) -> "Standardized":
-        """Return itself; other ways to keep data have more to do."""
-        return self
-
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Observations:

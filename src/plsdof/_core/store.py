@@ -1,6 +1,7 @@
-"""What was found about one path without counting: rows left out, and the recursion on all rows.
+"""Results of a path that need no closed form: rows left out, and the recursion on all rows.
 
 Both are made once and kept. A path asks its store; whoever needs left-out rows asks the path.
+To *count* is to make the closed form, `plsdof._core.exact`, which has the Degrees of Freedom.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.left_out import ALL_DIGITS, MOST, PATIENCE, LeftOut, hold_out
+from plsdof._core.left_out import ALL_DIGITS, MOST_COMPONENTS, PATIENCE, LeftOut, hold_out
 from plsdof._core.parallel import run_each
 from plsdof._core.recursion import Integers, Run, Split
 from plsdof._core.threads import threads_for
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Predicted:
-    """New rows, as all models of one fit see them.
+    """Predictions of new rows by all models of one fit.
 
     Attributes
     ----------
@@ -49,7 +50,7 @@ class _Known:
 
 
 class Store:
-    """What is known of one path."""
+    """Left-out rows and recursion of one path, each made once."""
 
     def __init__(self, path: "Path") -> None:
         self.path = path
@@ -69,7 +70,7 @@ class Store:
         through : int or None
             The last model that is needed; None for all of the path.
         walk : bool
-            Stop where a choice need not look further, unless sizes were asked for.
+            Stop early, as a choice may; ignored if ``max_components`` was given.
         """
         walk = walk and self.path.recipe.options.get("max_components") is None
         key = fold.tobytes(), groups is None
@@ -82,7 +83,9 @@ class Store:
         wanted = self.path.most_components() if through is None else through
         split, given = Split.of(fold), self.path.require_given()
         given.require_unchanged()
-        held = self._by_recursion(split, min(wanted, MOST) if walk else wanted, walk=walk)
+        held = self._by_recursion(
+            split, min(wanted, MOST_COMPONENTS) if walk else wanted, walk=walk
+        )
         complete = held is None or (through is None and not walk)
         held, back = held or self._refitted(split, None), np.argsort(split.rows)
         found = LeftOut(
@@ -182,10 +185,9 @@ class Store:
         return bool(run.fit_error[m] <= ALL_DIGITS * given.spread)
 
     def _remember(self, run: Run) -> None:
-        """Keep the longest recursion, and of equally long ones the most accurate."""
+        """Keep a recursion that is longer than the one there, or more accurate where both end."""
         known, last = self._run, len(run.rss) - 1
-        shorter = known is not None and last < len(known.rss)
-        if not shorter or known is None or run.fit_error[last] < known.fit_error[last]:
+        if known is None or last >= len(known.rss) or run.fit_error[last] < known.fit_error[last]:
             self._run = run
 
 
@@ -195,7 +197,7 @@ def _predict_without(
     """Predict y less a level of the rows of a fold by a fit to others."""
     given, test = path.require_rows(), split.tests[fold]
     train = split.fitted(fold, len(given.y))
-    if len(train) == 1:  # nothing but a mean
+    if len(train) == 1:  # one row fits a mean only
         values = np.full((1, len(test)), given.y[train[0]] - level)
         return Predicted(values=values, leverage=np.ones_like(values), error=np.zeros_like(values))
     with quietly():

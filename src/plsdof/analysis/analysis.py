@@ -28,7 +28,7 @@ from plsdof._core.display import plural
 from plsdof._core.fit import METHODS
 from plsdof._core.folds import number_of_blocks
 from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
-from plsdof._core.left_out import MOST, LeftOut
+from plsdof._core.left_out import MOST_COMPONENTS, LeftOut
 from plsdof._core.model import Mixture, Model, as_model, chosen_from, pooled
 from plsdof._core.path import Path, PLSPath
 from plsdof._core.threads import cached_property
@@ -225,7 +225,7 @@ class Request:
         """Return the option of the method that says which models there are."""
         if not self.counts_components:
             return {}
-        most = self.max_components or max(1, min(MOST, n - 1, p))
+        most = self.max_components or max(1, min(MOST_COMPONENTS, n - 1, p))
         return {"max_components": most if self.components is None else max(most, self.components)}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.choice import LEFT_OUT
-from plsdof._core.left_out import MOST
+from plsdof._core.left_out import MOST_COMPONENTS
 from plsdof.analysis.analysis import Request
 from plsdof.analysis.data import TableProblem
 from plsdof.chemometrics.classes import ClassErrors
@@ -104,7 +104,7 @@ def classified(data: TableProblem, request: Request) -> ClassAnalysis:
     labels = classes[data.y.astype(np.intp)]
     model = PLSClassifier(
         LEFT_OUT if request.components is None else request.components,
-        max_components=request.max_components or MOST,
+        max_components=request.max_components or MOST_COMPONENTS,
         scale=data.wavelengths is None if request.scale is None else request.scale,
         cv=request.cv,
     ).fit(data.X, labels, data.rows.weights, data.groups)

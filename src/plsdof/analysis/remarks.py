@@ -14,7 +14,7 @@ from plsdof._core.choice import LEFT_OUT, Remark, Selection
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import model_in_words, plural
 from plsdof._core.inputs import Array
-from plsdof._core.left_out import FOLDS, SINGLE, LeftOut
+from plsdof._core.left_out import LEAVE_ONE_OUT_UP_TO, USUAL_FOLDS, LeftOut
 from plsdof._core.model import Mixture, Model
 from plsdof._core.path import Path
 from plsdof._core.standardize import constant_columns_text
@@ -169,7 +169,7 @@ def in_ranges(rows: Sequence[int]) -> str:
 
 def usual_scheme() -> str:
     """Say how rows are left out unless somebody says so."""
-    return f"one by one up to {SINGLE} rows, else every {FOLDS}th row together"
+    return f"one by one up to {LEAVE_ONE_OUT_UP_TO} rows, else every {USUAL_FOLDS}th row together"
 
 
 # Remarks
@@ -201,7 +201,7 @@ _TEXTS = {
     "test-coverage": "Only {inside} of {n} test values lie in their {level:g}% prediction "
     "intervals (binomial test, p {p}): the intervals are too narrow for rows like these.",
     "drift": "Errors of rows left out drift with the order of the rows (rank correlation {r:.2f}, "
-    "p {p}). If the rows are in the order of time, leave out consecutive ones.",
+    "p {p}). If the rows are in time order, leave out consecutive ones.",
     "recipes": "Coefficients, their intervals, T\N{SUPERSCRIPT TWO}, Q and what depends on "
     "components belong to the recipe with most weight ({name}, {share:.0%}); predictions, errors "
     "and Degrees of Freedom are those of the average.",

@@ -416,7 +416,7 @@ _RUN = 9
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ControlChart:
-    """Errors in the order of time with warning and action limits; see `control_chart`.
+    """Errors in time order with warning and action limits; see `control_chart`.
 
     Attributes
     ----------
@@ -460,7 +460,7 @@ _RULES = {
 
 
 def control_chart(errors: Any, sep: float) -> ControlChart:
-    """Return the control chart of errors in the order of time.
+    """Return the control chart of errors in time order.
 
     Warning limits are +-2 SEP, action limits +-3 SEP. Alarms: one error beyond an action limit;
     two of three beyond the same warning limit; nine in a row on one side of zero; the

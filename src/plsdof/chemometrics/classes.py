@@ -269,7 +269,7 @@ def class_limits(
     codes, fold : (n,) arrays of int
     level : float
     """
-    t2, q, recipe = np.empty(len(X)), np.empty(len(X)), path.recipe.but(max_components=m)
+    t2, q, recipe = np.empty(len(X)), np.empty(len(X)), path.recipe.with_options(max_components=m)
     for one in range(int(fold.max()) + 1):
         test, kept = fold == one, fold != one
         with quietly():

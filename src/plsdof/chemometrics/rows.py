@@ -24,7 +24,7 @@ from plsdof._core import inputs
 from plsdof._core.display import as_html, data_frame, one_line, plural
 from plsdof._core.exact import Exact
 from plsdof._core.inputs import Array
-from plsdof._core.left_out import one_more, usual_folds
+from plsdof._core.left_out import conformal_quantile, usual_folds
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import PLSPath
 from plsdof._core.warnings import quietly
@@ -102,10 +102,10 @@ class LeftOutValues:
     def limit(self, level: float) -> Limit:
         """Return the limit that one more row stays below with probability ``level``.
 
-        That of the ordinary values (`one_more`: no distribution is assumed). Where no value is
-        that large, the largest one, or the quantile of g chi^2(h) with their mean and variance if
-        that is larger, at the level that Student's t would take for one more observation of n
-        normal ones.
+        That of the ordinary values (`conformal_quantile`: no distribution is assumed). Where no
+        value is that large, the largest one, or the quantile of g chi^2(h) with their mean and
+        variance if that is larger, at the level that Student's t would take for one more
+        observation of n normal ones.
         """
         rows = self.ordinary
         far = len(self.values) - len(rows)
@@ -114,7 +114,7 @@ class LeftOutValues:
         if not variance > (_EPS * mean) ** 2:
             text = "The rows left out have the same value, so they give no limit."
             return Limit(limit=np.nan, method="cross-validated", message=text)
-        notes, value = [], one_more(values, level, self.weights[rows], units)
+        notes, value = [], conformal_quantile(values, level, self.weights[rows], units)
         if value is None:
             further = ndtr(stdtrit(max(units - 1, 1), level) * np.sqrt(1.0 + 1.0 / units))
             value = max(_scaled_chi_square(mean, variance, further), values[-1])

@@ -12,7 +12,7 @@ from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.display import plural
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
-from plsdof._core.left_out import MOST
+from plsdof._core.left_out import MOST_COMPONENTS
 from plsdof._core.warnings import quietly
 from plsdof.analysis import Request
 from plsdof.analysis.analysis import chosen, fitted, left_out, scales
@@ -88,7 +88,7 @@ def compare(
             n_splits=splits,
             test_size=test_fraction,
             rng=seed,
-            max_components=max_components or MOST,
+            max_components=max_components or MOST_COMPONENTS,
             scale=scales(request, problem),
             progress=not printing.quiet and sys.stderr.isatty(),
         )

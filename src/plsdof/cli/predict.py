@@ -252,7 +252,7 @@ def predict_table(
 ) -> Predictions:
     """Predict the rows of a table.
 
-    ``method`` says how observations are covered; by default as the model was kept.
+    ``method`` says how observations are covered; by default as the model was saved.
     """
     new = new_rows(model, rows, missing=missing, label=label)
     used, columns, notes = new.X[new.complete], new.columns, (*model.history, *new.notes)
@@ -268,7 +268,7 @@ def predict_table(
         found |= {"lower": single.lower, "upper": single.upper}
         assumptions = single.assumptions
     else:
-        notes += ("Intervals are missing: the model was kept without what they need.",)
+        notes += ("Intervals are missing: the model was saved without what they need.",)
     # How far these rows are from those of the calibration.
     limits, farther = {}, {}
     if model.check is not None:
@@ -422,7 +422,7 @@ def _row_name(columns: Columns, i: int) -> str:
 
 
 def _why_no_check(model: FrozenModel) -> str:
-    reason = "the model was kept without what T^2 and Q need"
+    reason = "the model was saved without what T^2 and Q need"
     if model.method != "pls":
         reason = f"T^2 and Q are for PLS, and the model is one of {model.method}"
     return f"Rows unlike the calibration rows are not marked: {reason}."

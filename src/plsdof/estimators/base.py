@@ -23,7 +23,7 @@ from plsdof._core.choice import LEFT_OUT, Selection, rule_in_words
 from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import Array, feature_names
-from plsdof._core.left_out import MOST, LeftOut
+from plsdof._core.left_out import MOST_COMPONENTS, LeftOut
 from plsdof._core.model import Model, pooled
 from plsdof._core.path import Path
 from plsdof._core.plugins import plugin_for
@@ -744,7 +744,7 @@ class ComponentRegressor(PathRegressor[PathType]):
         size = getattr(self, name)
         if chosen and size is None:
             # A walk by rows left out knows where to end; criteria and folds look at all models.
-            size = None if self.n_components in (LEFT_OUT, "average") else MOST
+            size = None if self.n_components in (LEFT_OUT, "average") else MOST_COMPONENTS
         else:
             size = inputs.as_count(size, name)
         return {"max_components": size, **super()._options()}

@@ -463,7 +463,9 @@ class TunedRegressor(ScoresMixin, ComponentRegressor[PathType]):
         if given is None or np.isscalar(given):
             return super()._recipes()
         values, recipe = as_positive(given, name, or_zero=True), super()._recipes()[""]
-        return {f"{name} = {value:g}": recipe.but(**{name: value}) for value in values.tolist()}
+        return {
+            f"{name} = {value:g}": recipe.with_options(**{name: value}) for value in values.tolist()
+        }
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), self._joint_name: getattr(self, self._joint_name)}

@@ -475,7 +475,7 @@ class FrozenModel:
             raise InvalidInputError(f"kind='mean' needs method='normal'; got {method!r}.")
         if method not in known:
             raise NotAvailableError(
-                f"Intervals of method {method!r} are not available: the model was kept without "
+                f"Intervals of method {method!r} are not available: the model was saved without "
                 "what they need, or its Degrees of Freedom leave nothing to estimate the noise "
                 f"from. It has: {', '.join(map(repr, known)) or 'none'}."
             )

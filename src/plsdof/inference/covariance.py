@@ -146,11 +146,11 @@ def left_out_coefs(model: Any, cv: Any = None) -> tuple[Array, Array]:
     if problem is not None and problem.kernel is None:
         run = hold_out(problem, split, largest, keep=True)
         if run is not None and len(run.rss) > largest:
-            coef = np.zeros((len(run.levels) - 1, len(mean)))
+            coef = np.zeros((len(run.y_means) - 1, len(mean)))
             for f in range(len(coef)):
                 for m in active:
                     coef[f] += weights[m] * run.coef(int(m), f)
-            return coef, run.levels[:-1] + np.vecdot(mean - run.means[:-1], coef)
+            return coef, run.y_means[:-1] + np.vecdot(mean - run.x_means[:-1], coef)
     fits, heights = [], []
     rows = np.arange(len(path.require_rows().y))
     for test in split.tests:

@@ -408,7 +408,7 @@ class KernelPLSPath(PLSPath):
         if self._inputs.gram is None:
             return self.recipe
         # Of some rows, as their numbers find the kernel values.
-        return self.recipe.but(kernel=self._inputs.kernel.function, scale=False)
+        return self.recipe.with_options(kernel=self._inputs.kernel.function, scale=False)
 
     @property
     def is_dual(self) -> bool:

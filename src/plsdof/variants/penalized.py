@@ -185,13 +185,13 @@ class PenalizedPLSPath(PLSPath):
         return read_only(self.metric.apply(super().x_loadings))
 
     def problem(self) -> Problem | None:
-        """Return the path as the recursion takes it: with the penalty between X and X'."""
+        """Return the path as the recursion takes it: with the inverse metric between X and X'."""
         if self.given is None:
             return None
         scale = bool(self.recipe.options["scale"])
-        return Problem(given=self.given, scale=scale, between=self._between)
+        return Problem(given=self.given, scale=scale, inverse_metric=self._times_inverse_metric)
 
-    def _between(self, rows: Array) -> Array:
+    def _times_inverse_metric(self, rows: Array) -> Array:
         """Return (I + P)^{-1} of every row of an (F, p) array."""
         return np.asarray(self.metric.unwhiten(self.metric.whiten(rows).T).T)
 
