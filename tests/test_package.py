@@ -10,12 +10,15 @@ from importlib.metadata import version
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import numpy as np
 import pytest
 from _helpers.problems import make_problem
 
 import plsdof
+from plsdof._core.fit import METHODS
+from plsdof.analysis import Request
 from plsdof.errors import PlsdofWarning
 
 SOURCE = Path(plsdof.__file__).parent
@@ -102,6 +105,12 @@ def test_the_contract_of_names_holds():
     assert isinstance(model.noise_std_, float)
     assert model.conf_int(level=0.95).shape == (4, 2)
     assert np.shape(model.predict_interval(X, level=0.95)) == (20, 2)
+
+
+def test_methods_that_types_write_out_are_all_methods():
+    of_request = Request.__annotations__["method"]
+    of_path = get_args(plsdof.cross_validate.__annotations__["path"])[0]
+    assert get_args(of_request) == get_args(of_path) == tuple(METHODS)
 
 
 def imports_of(file):

@@ -115,3 +115,9 @@ def test_rows_of_a_test_and_of_files_are_predicted_by_the_average(tmp_path, gaso
 def test_what_does_not_go_with_an_average_over_recipes_is_refused(option):
     with pytest.raises(InvalidInputError):
         Request(preprocess="auto", criterion="average", **option)
+
+
+def test_an_average_of_penalties_has_no_components_to_count(gasoline):
+    found = analyse(*gasoline, Request(method="ridge", criterion="average"))
+    assert found.model.is_average
+    assert "components" not in found.choice

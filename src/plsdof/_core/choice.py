@@ -526,11 +526,11 @@ def average_in_words(weights: Array, labels: Sequence[str], rmse: float) -> str:
 
     Examples
     --------
-    >>> average_in_words(np.array([0.0, 0.7, 0.3]), ["none", "one", "two"], 4.2)
-    'average of 2 models (error of rows left out 4.2): one .70, two .30.'
+    >>> average_in_words(np.array([0.7, 0.3]), ["1 component", "alpha = 0.5"], 4.2)
+    'average of 2 models (error of rows left out 4.2): 1 component .70, alpha = 0.5 .30.'
     """
     heaviest = [i for i in np.argsort(-weights, kind="stable") if weights[i] >= 0.01][:_MOST_NAMED]
-    parts = ", ".join(f"{labels[i]} {weights[i]:.2f}".replace(" 0.", " .") for i in heaviest)
+    parts = ", ".join(f"{labels[i]} {f'{weights[i]:.2f}'.removeprefix('0')}" for i in heaviest)
     count = plural(int(np.count_nonzero(weights)), "model")
     return f"average of {count} (error of rows left out {rmse:.4g}): {parts}."
 

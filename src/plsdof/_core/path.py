@@ -305,7 +305,7 @@ class Path:
 
     @cached_property
     def store(self) -> Store:
-        """What was found without counting: rows left out, and the recursion on all rows."""
+        """Results that need no closed form: rows left out, and the recursion on all rows."""
         return Store(self)
 
     def problem(self) -> Problem | None:

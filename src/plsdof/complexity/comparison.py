@@ -256,7 +256,7 @@ def named_methods(methods: Any, *, scale: bool = True, **sizes: Any) -> dict[str
             f"a callable (X, y) -> path; got {methods!r}."
         )
     chosen = [METHODS[name] for name in methods]
-    return {one.name: one.recipe(scale=scale, **{one.size: sizes[one.size]}) for one in chosen}
+    return {one.name: one.recipe(scale=scale, **{one.size: sizes.get(one.size)}) for one in chosen}
 
 
 # In random splits of the rows
