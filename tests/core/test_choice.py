@@ -300,6 +300,8 @@ def test_remarks_have_kinds():
     rising = made(errors(3.0, 2.0, 1.0))
     assert kinds(rising, 2) == set()
     assert kinds(rising, 2, longer=True) == {"last-model"}
+    assert kinds(made(errors(3.0)), 0, longer=True) == set()  # one model was not chosen
+    assert kinds(made(errors(3.0, 2.0)), 1, longer=True) == {"last-model"}
     same = made(errors(3.0, 1.0, 1.0, 3.0, noise=0.01))
     assert kinds(same, 1) == {"as-good"}
     assert choice.as_good(same, 1).tolist() == [1, 2]

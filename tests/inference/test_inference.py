@@ -113,6 +113,28 @@ def test_noise_interval_follows_the_kurtosis():
     assert robust.upper[0] <= chi_square_interval(path, 3, 4)[1] * 1.001
 
 
+def test_noise_interval_has_the_degrees_of_freedom_of_its_formula():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 3))
+    path = pls_path(X, X @ [1.0, 2.0, 0.0] + rng.laplace(size=300))
+    # Least squares: A = I - H, and the residuals of rows that are all alike.
+    Z = np.column_stack([np.ones(300), X])
+    A = np.eye(300) - Z @ np.linalg.pinv(Z)
+    squares = (A @ path.response()) ** 2 / np.diag(A)
+    kurtosis = scipy.stats.moment(np.sqrt(squares), 4, center=0) / np.mean(squares) ** 2
+    without = [
+        np.mean(np.delete(squares, i) ** 2) / np.mean(np.delete(squares, i)) ** 2
+        for i in range(300)
+    ]
+    error = np.sqrt(299 * np.var(np.log(without)))
+    excess = kurtosis * np.exp(3 * error) - 3
+    nu = 2 / (2 / 296 + excess * np.sum(np.diag(A) ** 2) / 296**2)
+    assert 5 < nu < 290
+    found = inference.noise_interval(path[3])
+    limits = chi_square_interval(path, 3, nu)
+    np.testing.assert_allclose([found.lower[0], found.upper[0]], limits, rtol=1e-8)
+
+
 def test_noise_interval_has_at_least_four_degrees_of_freedom_or_those_of_the_residuals():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
