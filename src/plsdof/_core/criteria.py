@@ -6,6 +6,7 @@ the noise variance, one number or one per model. A value that is not defined is 
 wins a choice.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -27,7 +28,7 @@ Noise = NoiseKind | float | None
 def as_variance(noise: Any) -> float:
     """Return a noise variance given as a number."""
     number = isinstance(noise, int | float | np.integer | np.floating) and noise is not True
-    if not number or not 0 < noise <= np.finfo(np.float64).max:
+    if not number or not 0 < noise <= sys.float_info.max:
         raise InvalidInputError(
             f"noise must be one of {', '.join(map(repr, NOISE_KINDS))}, a finite variance > 0, or "
             f"None; got {noise!r:.80}."

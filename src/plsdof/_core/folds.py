@@ -105,7 +105,10 @@ def make_folds(
     >>> [fold.test.tolist() for fold in make_folds(np.zeros((7, 1)), np.zeros(7), "blocks:3")]
     [[0, 1, 2], [3, 4], [5, 6]]
     """
-    n = int(X.shape[0] if hasattr(X, "shape") else len(X))
+    try:
+        n = int(X.shape[0] if hasattr(X, "shape") else len(X))
+    except (TypeError, IndexError):
+        raise InvalidInputError(f"X must have rows to leave out; got {X!r:.60}.") from None
     codes = None if groups is None else group_codes(groups, n)
     units = n if codes is None else int(codes.max()) + 1
     if isinstance(cv, str) and cv == LEAVE_ONE_OUT:

@@ -376,6 +376,7 @@ class Leverage:
     mean: Array
     n: float
 
+    @np.errstate(over="ignore")  # a row beyond all measure has an infinite leverage
     def at(self, rows: Any) -> Array:
         """Return the leverages of new rows, dense or sparse. Shape (n_new,), or (n_new, K)."""
         # (x - mean) first, for the digits where means are large; sparse rows must not be filled.

@@ -378,16 +378,21 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
 
     def _paths(self, recipe: Recipe, X: Any, columns: Sequence[Any], weights: Any) -> list[Path]:
         """Fit the paths of all responses."""
-        first = recipe.fit(*self._observed(recipe, X, columns[0], weights))
+        first = recipe.fit(*self._observed(X, columns[0], weights))
         if len(columns) == 1 or not isinstance(X, np.ndarray) or first.before is not None:
             return [first, *(recipe.fit(X, y, weights) for y in columns[1:])]
         first.require_given().own()  # one copy of X for all responses
         kept = slice(None) if weights is None else weights > 0
         return [first, *(first.refit(y[kept]) for y in columns[1:])]
 
-    def _observed(self, recipe: Recipe, X: Any, y: Any, weights: Any) -> tuple[Any, ...]:
+    @property
+    def _precomputed(self) -> bool:
+        """Whether X has kernel values in the place of predictors."""
+        return False
+
+    def _observed(self, X: Any, y: Any, weights: Any) -> tuple[Any, ...]:
         """Return what a recipe is fitted to: data that have been checked, with their names."""
-        if not isinstance(X, np.ndarray) or recipe.options.get("kernel") == "precomputed":
+        if not isinstance(X, np.ndarray) or self._precomputed:
             return X, y, weights
         names = getattr(self, "feature_names_in_", None)
         return observe(

@@ -753,7 +753,7 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
         self, X: Any, columns: Sequence[Any], weights: Any, groups: Any
     ) -> Sequence[Model]:
         recipe = self._method.recipe(**self._options())
-        rows, _ = self._observed(recipe, X, columns[0], weights)
+        rows, _ = self._observed(X, columns[0], weights)
         path: Any = recipe.fit(rows, np.column_stack(columns))
         self._joint = self._chosen_together(path, groups)
         return self._joint.responses
