@@ -104,14 +104,16 @@ def main():
 
 def _statement(tree, line):
     """Return the lines of the innermost statement, or of its head, that a line is part of."""
-    heads = (
-        range(node.lineno, max(node.lineno, node.body[0].lineno - 1) + 1)
-        if hasattr(node, "body")
-        else range(node.lineno, node.end_lineno + 1)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.stmt)
-    )
+    heads = (_lines(node) for node in ast.walk(tree) if isinstance(node, ast.stmt))
     return min((head for head in heads if line in head), key=len, default=[line])
+
+
+def _lines(node):
+    """Return the lines of a statement: of its head, or of all of a function (for its defaults)."""
+    last = node.end_lineno
+    if hasattr(node, "body") and not isinstance(node, ast.FunctionDef):
+        last = max(node.lineno, node.body[0].lineno - 1)
+    return range(node.lineno, last + 1)
 
 
 def _reached(copy, rooms):
