@@ -335,8 +335,8 @@ SAFETY = 12.0
 # Components whose Degrees of Freedom, or coefficients, are less certain than this are not returned.
 SUPPORTED_ERROR = 1e-5
 _SUPPORTED_COEF_ERROR = 1e-3
-# Neighbours on each side towards which directions are turned: beyond, eigenvalues are far apart, and
-# only a response that is nearly all in one distant direction notices (seen three apart).
+# Neighbours on each side towards which directions are turned. Beyond, eigenvalues are far apart,
+# and only a response that is nearly all in one distant direction notices (seen three apart).
 _TURNED = 8
 # Backward errors of sums of squares, in units of eps times the largest term.
 ROUNDINGS = 8.0
