@@ -21,7 +21,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtri
-from sklearn.model_selection import ShuffleSplit
 
 from plsdof._core import inputs
 from plsdof._core.folds import group_codes
@@ -113,6 +112,8 @@ def split_rows(
     inputs.as_choice(method, "method", SPLITS)
     chosen = np.arange(units) >= units - tested
     if method == "random":
+        from sklearn.model_selection import ShuffleSplit  # importing it takes half a second
+
         _, drawn = next(ShuffleSplit(1, test_size=tested, random_state=0).split(chosen))
         chosen = np.isin(np.arange(units), drawn)
     elif method != "last":
