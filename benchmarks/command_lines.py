@@ -58,9 +58,7 @@ VALUES = {
     "sheet": ["one", "two"],
     "skip_rows": ["0", "100"],
     "split": ["kennard-stone:0.3", "random:0.3", "last:0.2", "random:2"],
-    "splits": ["2", "0"],
     "test": ["test.csv", "nothing.csv"],
-    "test_fraction": ["0.3", "3"],
     "test_rows": ["1:4", "batch=b1", "99"],
     "transfer_method": ["bias", "ds", "other"],
     "log": ["log.csv", "table.csv"],
@@ -129,7 +127,6 @@ adjust model.json --undo -o a.json
 transfer model.json --primary table.csv -o t.json
 transfer model.json --primary table.csv --secondary other.csv -o t.json
 transfer model.json --primary table.csv --secondary table.csv -o t.json
-compare table.csv -r y --splits 2 --cv 3
 compare table.csv -r origin
 compare table.csv -r y --criterion average
 datasets --export iris.csv

@@ -128,7 +128,6 @@ def choices(X: Array, y: Array) -> None:
     found = plsdof.degrees_of_freedom(plsdof.PLSRegressor(2), X, y)
     assert_type(found, regressors.DegreesOfFreedom)
     assert_type(complexity.degrees_of_freedom(plsdof.PLSRegressor(2), X, y).value, float)
-    assert_type(complexity.compare_splits(X, y, n_splits=2), comparison.SplitComparison)
     assert_type(plsdof.dof_lower_bound(X), float | None)
     assert_type(complexity.dof_lower_bound(X), float | None)
 

@@ -10,8 +10,7 @@ used, with one line that says why; 3 a limit is crossed (check); 130 interrupted
     plsdof check MODEL TABLE               bias, error, slope and control charts of control samples
     plsdof adjust MODEL TABLE -o NEW       a model with bias or slope corrected
     plsdof transfer MODEL --primary A --secondary B -o NEW      a model for another instrument
-    plsdof compare TABLE --response COLUMN PLS, PCR and ridge on the scale of Degrees of Freedom;
-                                           with --splits 50 also ways to choose, on rows left out
+    plsdof compare TABLE --response COLUMN PLS, PCR and ridge on the scale of Degrees of Freedom
     plsdof demo, plsdof datasets           the main job on a shipped data set; the data sets
 """
 

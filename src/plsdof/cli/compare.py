@@ -1,6 +1,5 @@
 """``plsdof compare``."""
 
-import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,13 +8,11 @@ from rich.table import Table
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import CRITERIA, criterion_label
-from plsdof._core.display import plural
 from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
-from plsdof._core.left_out import MOST_COMPONENTS
 from plsdof._core.warnings import quietly
 from plsdof.analysis import Request
-from plsdof.analysis.analysis import chosen, fitted, left_out, scales
+from plsdof.analysis.analysis import chosen, fitted, left_out
 from plsdof.analysis.data import TableProblem
 from plsdof.analysis.remarks import group_remarks, preprocessing_remarks
 from plsdof.analysis.tables import records
@@ -23,7 +20,7 @@ from plsdof.cli import _show as show
 from plsdof.cli._data import Part, read_problems
 from plsdof.cli._options import File, Printing, as_group
 from plsdof.cli._tables import JoinedReading
-from plsdof.complexity.comparison import CONTESTANTS, Comparison, SplitComparison, compare_splits
+from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 # Rows of the table at equal Degrees of Freedom, unless more are needed or asked for.
@@ -40,20 +37,11 @@ def compare(
     scale: bool | None = None,
     preprocess: str = "none",
     cv: str | None = None,
-    splits: int | None = None,
-    test_fraction: float = 0.2,
-    seed: int = 0,
 ) -> None:
-    """Compare PLS, PCR and ridge regression by Degrees of Freedom.
-
-    With --splits 50, compare ways to choose a model instead, by their errors on rows left out, as
-    the paper does.
-    """
+    """Compare PLS, PCR and ridge regression by Degrees of Freedom."""
     criterion = as_choice(criterion or LEFT_OUT, "--criterion", (LEFT_OUT, *CRITERIA))
     steps = part.steps(preprocess)
     request = as_group(Request, criterion=criterion, cv=cv, scale=scale, preprocess=steps)
-    if splits is not None and cv is not None:
-        raise InvalidInputError("--splits leaves rows out by itself; leave out --cv.")
     if len(part.response) > 1 or steps == "auto":
         raise InvalidInputError("a comparison is about one --response and one --preprocess.")
     with show.waiting("Reading the table", quiet=printing.quiet):
@@ -65,82 +53,27 @@ def compare(
     notes = [*problem.doubts, *problem.notes]
     remarks = (*group_remarks(problem), *preprocessing_remarks(problem, left_out=True))
     notes += [show.with_hint(one) for one in remarks]
-    words = ""
-    if splits is None:
-        with show.waiting("Comparing", quiet=printing.quiet), quietly():
-            found = compare_methods(problem, request, max_components)
-        columns = found.models.columns()
-        columns |= {"rmsec": found.rmsec, "rmsecv": found.rmsecv}
-        content: dict[str, Any] = {
-            "criterion": criterion,
-            "models": records(columns),
-            "chosen": found.rows,
-        }
-        tables = [_best_table(found, criterion), _scale_table(found, printing.verbose)]
-        words = _in_words(found)
-    else:
-        wanted = [] if criterion == LEFT_OUT else [f"pls-{criterion}"]
-        tested = compare_splits(
-            problem.X.to_numpy(),
-            problem.y,
-            [*CONTESTANTS, *wanted],
-            groups=problem.groups,
-            n_splits=splits,
-            test_size=test_fraction,
-            rng=seed,
-            max_components=max_components or MOST_COMPONENTS,
-            scale=scales(request, problem),
-            progress=not printing.quiet and sys.stderr.isatty(),
-        )
-        if problem.preprocessing is not None and problem.preprocessing.learns_from_rows:
-            notes.append("The preprocessing has seen the predictors of the test rows, too.")
-        content = {"splits": tested.n_splits, "n_train": tested.n_train, "n_test": tested.n_test}
-        content |= {"contestants": records(tested.columns()), "values": tested.values}
-        tables = [_split_table(tested)]
+    with show.waiting("Comparing", quiet=printing.quiet), quietly():
+        found = compare_methods(problem, request, max_components)
+    columns = found.models.columns() | {"rmsec": found.rmsec, "rmsecv": found.rmsecv}
     if printing.as_json:
         facts = {"file": problem.source, "response": problem.response, "n": len(problem.y)}
         facts |= {"p": len(problem.names), "rows_dropped": problem.dropped}
-        show.print_json("compare", facts | content | {"notes": notes})
+        facts |= {"criterion": criterion, "models": records(columns), "chosen": found.rows}
+        show.print_json("compare", facts | {"notes": notes})
     elif not printing.quiet:
         screen = show.console()
         screen.print(show.heading(problem), style="bold")
-        for one in tables:
+        for one in (_best_table(found, criterion), _scale_table(found, printing.verbose)):
             screen.print()
             screen.print(one)
         screen.print()
-        if words:
-            show.remark(screen, "In words", words)
+        show.remark(screen, "In words", _in_words(found))
         show.note(screen, notes)
 
 
-def _split_table(found: SplitComparison) -> Table:
-    rows = []
-    for row in sorted(records(found.columns()), key=lambda one: one["rmse"]):
-        cells = [
-            f"{shown(row[name], digits)} ({shown(row[f'{name}_std'], digits)})"
-            for name, shown, digits in (
-                ("rmse", show.number, 3),
-                ("n_components", show.fixed, 1),
-                ("dof", show.fixed, 1),
-                ("noise_level", show.number, 3),
-            )
-        ]
-        rows.append([row["contestant"], *(one.removesuffix(" (-)") for one in cells)])
-    sizes = f"{found.n_train} rows to fit, {found.n_test} to test"
-    return show.table(
-        f"{plural(found.n_splits, 'random split')}, {sizes}",
-        ("", "RMSEP", "components", "DoF", "noise level"),
-        rows,
-        text_columns=1,
-        caption="Means over the splits (standard deviations). RMSEP: root mean squared error of "
-        "the test rows. cv: 10-fold cross-validation; bic: its first minimum, with exact Degrees "
-        "of Freedom, with the noise level of the paper's Krylov algorithm, with DoF = m + 1; one "
-        "word: the default choice.",
-    )
-
-
-# On the scale of Degrees of Freedom
-# ----------------------------------
+# All models, and the one chosen of each method
+# ---------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)

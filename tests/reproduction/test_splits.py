@@ -9,9 +9,9 @@ from plsdof import cross_validate, pls_path, ridge_path
 from plsdof._core.choice import first_minimum
 from plsdof._core.criteria import Fits, bic
 from plsdof._core.fit import METHODS
-from plsdof.complexity.comparison import CONTESTANTS, compare_splits
 from plsdof.errors import InvalidInputError
 from plsdof.paper import krylov, lanczos
+from reproduction.splits import CONTESTANTS, compare_splits
 
 X, Y = latent_data(40, 8, 0, noise=1.0)
 
