@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow browser browser-tools lint docs dist paper bench accuracy coverage choice clean
+.PHONY: demo test slow published browser browser-tools lint docs dist paper bench accuracy coverage choice clean
 
 demo: $(VENV)/.demo
 	$(BIN)/plsdof demo --report demo.html
@@ -14,6 +14,10 @@ test: $(VENV)/.test
 
 slow: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical -m slow
+
+# Tests of data that may not be redistributed: PLSDOF_DATA names their folder.
+published: $(VENV)/.test
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -rs -m 'published and not slow'
 
 browser: browser-tools
 	$(BIN)/python -m pytest -n logical -m browser tests/report tests/app

@@ -4,7 +4,14 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
-from _helpers.problems import load_case, make_problem, reference_numbers
+from _helpers.problems import (
+    PUBLISHED,
+    SHIPPED,
+    load_case,
+    make_problem,
+    or_skipped,
+    reference_numbers,
+)
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 FLAGS = (
@@ -17,7 +24,6 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-CASES = ("small", "ozone", "kin32fh-300", "cookie-fat")
 
 
 @pytest.fixture
@@ -26,14 +32,14 @@ def problem():
     return make_problem(47, 8, seed=3, decay=1.0, noise=1.0)
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(
+    params=[*SHIPPED, *(pytest.param(case, marks=pytest.mark.published) for case in PUBLISHED)]
+)
 def reference(request):
     """Data and published numbers of one reference case."""
     numbers = reference_numbers(request.param)
-    try:
-        X, y = load_case(request.param, numbers)
-    except FileNotFoundError as missing:
-        pytest.skip(f"{missing.filename} may not be redistributed")
+    read = load_case if request.param in SHIPPED else or_skipped(load_case)
+    X, y = read(request.param, numbers)
     return SimpleNamespace(name=request.param, X=X, y=y, **numbers)
 
 

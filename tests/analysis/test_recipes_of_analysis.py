@@ -1,5 +1,7 @@
 """Preprocessing chosen with the size: an analysis that follows the best recipe of a pool."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,16 @@ def test_a_recipe_that_is_clearly_better_is_named():
 def test_none_is_named_where_it_would_not_help():
     X, y = load_gasoline(return_X_y=True, as_frame=True)
     assert analyse(X, y).remark("better-recipe") is None
+
+
+@pytest.mark.parametrize("preprocess", ["none", "auto"])
+def test_recipes_that_need_an_extra_are_named_and_the_others_tried(monkeypatch, preprocess):
+    for name in ("scatter", "derivative"):
+        monkeypatch.setitem(sys.modules, f"chemotools.{name}", None)
+    X, y = load_gasoline(return_X_y=True, as_frame=True)
+    found = analyse(X, y, Request(preprocess=preprocess))
+    assert "plsdof[spectra]" in found.remark("untried").text
+    assert found.model.rmse < 0.3
 
 
 @pytest.mark.parametrize(

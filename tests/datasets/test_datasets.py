@@ -27,9 +27,14 @@ from plsdof.datasets import (
 from plsdof.datasets.real import COOKIE, KIN32FH, DatasetError, DatasetUnavailableError
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
 
-needs_files = pytest.mark.skipif(
-    not (DATA / "cookie.rda").is_file(), reason="the published data files are not at hand"
-)
+
+def needs_files(test):
+    """Mark a test of published data, which is skipped where they are not at hand."""
+    files = [DATA / file.filename for file in (COOKIE, KIN32FH)]
+    there = all(file.is_file() for file in files)
+    missing = pytest.mark.skipif(not there, reason="the published data files are not at hand")
+    return pytest.mark.published(missing(test))
+
 
 DOWNLOAD = pooch.core.stream_download
 OZONE_FILE = Path(real.__file__).parent / "data" / "ozone.csv"

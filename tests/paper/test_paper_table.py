@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from _helpers.problems import DATA, SHARED, load_case
+from _helpers.problems import DATA, PAPER, load_case, or_skipped
 
 import plsdof
 import reproduction
@@ -108,13 +108,12 @@ def test_items_are_labels_and_counts_of_what_has_none():
     assert items(source) == ["def:one", "eq:two", "display 1", "proposition 2"]
 
 
+@pytest.mark.published
 def test_every_item_of_the_paper_has_a_row():
-    file = SHARED / "paper.tex"
-    if not file.exists():
-        pytest.skip("the source of the paper is not part of the package")
+    source = or_skipped(PAPER.read_text)(encoding="utf-8", errors="replace")
     listed = [quoted(cells[0])[0] for cells in ROWS]
     assert len(set(listed)) == len(listed)
-    expected = items(file.read_text(encoding="utf-8", errors="replace"))
+    expected = items(source)
     assert set(expected) <= set(listed), set(expected) - set(listed)
     extra = {"section 3.1", "section 3.3", "discussion"}
     assert set(listed) - set(expected) == extra
@@ -202,15 +201,14 @@ def test_ridge_has_the_dof_of_the_papers_formula():
 # ---------------------------------------------------
 
 
+@or_skipped
 def spectra_of_all_rows():
-    file = DATA / "cookie.rda"
-    if not file.exists():
-        pytest.skip("the cookie data are not part of the package")
     import rdata
 
-    return np.asarray(rdata.read_rda(file)["cookie"]["NIR"], dtype=float)
+    return np.asarray(rdata.read_rda(DATA / "cookie.rda")["cookie"]["NIR"], dtype=float)
 
 
+@pytest.mark.published
 @pytest.mark.slow
 def test_other_pairs_of_rows_left_out_give_the_printed_correlation_of_cookie_too():
     """0.867 is that of all 72 rows, which is a conjecture: 15 % of all pairs left out give it."""
@@ -224,10 +222,10 @@ def test_other_pairs_of_rows_left_out_give_the_printed_correlation_of_cookie_too
     assert abs(share - 0.15) < 4 * np.sqrt(0.15 * 0.85 / draws)
 
 
+@pytest.mark.published
 @pytest.mark.slow
 def test_where_the_krylov_form_fails_on_cookie_is_an_accident_of_rounding():
-    spectra_of_all_rows()
-    X, y = load_case("cookie-fat", {})
+    X, y = or_skipped(load_case)("cookie-fat", {})
     exact = pls_path(X, y, 12).dof
     first = []
     for seed in range(20):

@@ -37,7 +37,7 @@ from plsdof.analysis import remarks as words
 from plsdof.analysis.data import Folds, Numbers, TableProblem, TestSet
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, outliers
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
 from plsdof.inference.intervals import (
     COVARIANCES,
     INTERVAL_METHODS,
@@ -696,7 +696,7 @@ def analyse(
 def analysed(data: TableProblem, request: Request) -> Analysis:
     """Return the analysis of what was read and preprocessed already."""
     with quietly():  # what there is to say becomes a remark
-        search, added = None, list[Remark]()
+        search = None
         left: LeftOut | None
         if request.select is not None:
             most = request.max_components or _SEARCHED_COMPONENTS
@@ -704,7 +704,7 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
             search = _searched(data, request)
             # Columns of zeros have no coefficient.
             data = replace(data, X=data.X * search.found.support)
-        pool = _pool(data, request)
+        pool, added = _pool(data, request)
         if request.preprocess == AUTO:
             # The path is that of the recipe chosen, or with most weight.
             assert pool is not None
@@ -718,7 +718,7 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
             path = fitted(data, request)
             left = left_out(data, request, path)
             selection, model = chosen(path, left, request)
-            added = [] if pool is None else _better_recipe(model, pool)
+            added = added if pool is None else [*added, *_better_recipe(model, pool)]
         permutation = None
         if request.permutations is not None:
             permutation = permutation_test(model.path, n_permutations=request.permutations)
@@ -736,10 +736,11 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
         return found
 
 
-def _pool(data: TableProblem, request: Request) -> Model | None:
+def _pool(data: TableProblem, request: Request) -> tuple[Model | None, list[Remark]]:
     """Return the best model, or average, of all recipes of spectra or tables, by rows left out.
 
-    If that is asked for, or if nobody says how to prepare spectra; otherwise None.
+    If that is asked for, or if nobody says how to prepare spectra; otherwise None. Beside it, the
+    recipes that could not be tried.
     """
     usual = request.preprocess == "none" and request.scale is None and request.select is None
     usual &= data.wavelengths is not None and request.method == "pls"
@@ -749,20 +750,24 @@ def _pool(data: TableProblem, request: Request) -> Model | None:
             "preprocess 'auto' needs the table in memory; name the steps, or read it at once."
         )
     if data.is_streamed or not (request.preprocess == AUTO or usual):
-        return None
+        return None, []
     # They need scikit-learn, which takes a second to import.
     from plsdof.chemometrics.preprocessing import UndefinedRowsError
     from plsdof.estimators.regressors import as_recipe, recipe_texts
 
     kind = "table" if data.wavelengths is None else "spectra"
     rows, options = np.asarray(data.rows.X, dtype=float), {"max_components": request.max_components}
-    paths = {}
+    paths, missing, reason = {}, list[str](), None
     for text in recipe_texts(kind, rows.shape[1]):
         # A row without a signal has no snv: that recipe takes no part.
         with contextlib.suppress(UndefinedRowsError):
-            paths[text] = as_recipe(text, options).fit(rows, data.y, data.rows.weights)
+            try:
+                paths[text] = as_recipe(text, options).fit(rows, data.y, data.rows.weights)
+            except MissingExtraError as error:
+                missing, reason = [*missing, words.steps_of(text)], error
+    untried = [words.said("untried", steps="; ".join(missing), reason=reason)] if missing else []
     how = {"cv": _folds(data, request), "groups": data.groups}
-    return pooled(paths, average=request.wants(AVERAGE), **how)
+    return pooled(paths, average=request.wants(AVERAGE), **how), untried
 
 
 def _better_recipe(own: Model, best: Model) -> list[Remark]:
