@@ -1,6 +1,7 @@
 """Files of instruments, written byte by byte from the specifications of their formats."""
 
 import struct
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -67,16 +68,21 @@ def opus_bytes(
     *,
     name: str = "sample",
     unit: str = "WN",
-    kind: int = 4,
+    kinds: Sequence[tuple[int, int]] = ((3, 4),),
     factor: float = 1.0,
+    without: str = "",
+    series: bool = False,
 ) -> bytes:
     """Write an OPUS file: header, directory, status of the data, data, and a sample's name.
 
+    kinds: channel and data of every spectrum in it; series: rows of one block.
+
     The code of a block holds, from its lowest bits: 2 bits complex (3: amplitude), 2 bits
-    channel (3: ratio), 6 bits parameters (1: status of data, 10: origin), 7 bits data (4:
-    absorbance), 2 bits derivative, 3 bits extension.
+    channel (1: sample, 3: ratio), 6 bits parameters (1: status of data, 10: origin), 7 bits data
+    (1: single channel, 2: interferogram, 4: absorbance), 2 bits derivative, 3 bits extension (2:
+    series).
     """
-    values = np.asarray(spectrum, dtype="<f4")
+    values = np.atleast_2d(np.asarray(spectrum, dtype="<f4"))
 
     def entry(key: str, value: object) -> bytes:
         if isinstance(value, int):
@@ -93,22 +99,26 @@ def opus_bytes(
         return raw + b"\0" * (-len(raw) % 4)
 
     spread = float(factor)
-    status = block(
-        DPF=1,
-        NPT=len(values),
-        FXV=float(first),
-        LXV=float(last),
-        CSF=spread,
-        MXY=float(spread * values.max()),
-        MNY=float(spread * values.min()),
-        DXU=unit,
-    )
-    amplitude = 3 | 3 << 2 | kind << 10
-    blocks = [
-        (amplitude | 1 << 4, status),
-        (amplitude, values.tobytes()),
-        (10 << 4, block(SNM=name)),
-    ]
+    entries = {
+        "DPF": 1,
+        "NPT": values.shape[1],
+        "FXV": float(first),
+        "LXV": float(last),
+        "CSF": spread,
+        "MXY": float(spread * values.max()),
+        "MNY": float(spread * values.min()),
+        "DXU": unit,
+    }
+    status = block(**{key: value for key, value in entries.items() if key != without})
+    raw = values.tobytes()
+    if series:  # a header, and 152 bytes of information behind each row
+        rows = (row.tobytes() + b"\0" * 152 for row in values)
+        header = struct.pack("<6i", 0, len(values), 24, 4 * values.shape[1], 152, 0)
+        raw = header + b"".join(rows)
+    blocks = [(10 << 4, block(SNM=name))]
+    for channel, kind in kinds:
+        code = 3 | channel << 2 | kind << 10 | (2 << 19 if series else 0)
+        blocks += [(code | 1 << 4, status), (code, raw)]
     start = 24
     place = start + 12 * (len(blocks) + 1)
     directory, body = [struct.pack("<3i", 13 << 10, 3 * (len(blocks) + 1), start)], b""
@@ -117,6 +127,29 @@ def opus_bytes(
         body += raw
     header = b"\x0a\x0a\xfe\xfe" + struct.pack("<d3i", 920622.0, start, 40, len(blocks) + 1)
     return header + b"".join(directory) + body
+
+
+def mat_bytes(found: dict[str, np.ndarray], order: str = "<", *, packed: bool = False) -> bytes:
+    """Write matrices of numbers and of letters in version 5 of MATLAB's format."""
+
+    def element(kind: int, raw: bytes) -> bytes:
+        return struct.pack(f"{order}II", kind, len(raw)) + raw + b"\0" * (-len(raw) % 8)
+
+    parts = [b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack(f"{order}HH", 0x0100, 0x4D49)]
+    for name, values in found.items():
+        letters = values.dtype.kind == "U"
+        matrix = element(6, struct.pack(f"{order}II", 4 if letters else 6, 0))
+        matrix += element(5, np.array(values.shape, dtype=f"{order}i4").tobytes())
+        matrix += element(1, name.encode())
+        codes = np.vectorize(ord)(values) if letters else values
+        raw = codes.astype(f"{order}{'u2' if letters else 'f8'}").tobytes(order="F")
+        matrix += element(4 if letters else 9, raw)
+        whole = element(14, matrix)
+        if packed:
+            small = zlib.compress(whole)
+            whole = struct.pack(f"{order}II", 15, len(small)) + small
+        parts.append(whole)
+    return b"".join(parts)
 
 
 def jcamp_text(

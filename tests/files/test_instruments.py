@@ -1,16 +1,15 @@
 """Spectra of instruments: files as their specifications say, not as a library writes them."""
 
 import io
-import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.io
+import scipy.sparse
 from _helpers.command_line import eighty_columns, run, run_json  # noqa: F401
-from _helpers.instruments import jcamp_text, opus_bytes, spc_bytes
+from _helpers.instruments import jcamp_text, mat_bytes, opus_bytes, spc_bytes
 
-from plsdof.errors import InvalidInputError, MissingExtraError
+from plsdof.errors import InvalidInputError
 from plsdof.files.instruments import is_spectra, read_spectra
 from plsdof.files.tables import read_table
 
@@ -46,40 +45,40 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_the_jcamp_example_gives_its_numbers(form):
-    found = read_spectra(jcamp_text([FORMS[form]], 1, 10, 10).encode(), "")
+    found = read_spectra(jcamp_text([FORMS[form]], 1, 10, 10).encode())
     np.testing.assert_allclose(found.values, [EXAMPLE], rtol=1e-15)
     np.testing.assert_array_equal(found.axis, np.arange(1, 11))
     assert (found.unit, found.quantity, found.titles) == ("cm-1", "absorbance", ("sample",))
 
 
 def test_jcamp_repeats_plain_values_and_counts_beyond_nine():
-    found = read_spectra(jcamp_text(["1@T", "3B1S2"], 1, 14, 14).encode(), "")
+    found = read_spectra(jcamp_text(["1@T", "3B1S2"], 1, 14, 14).encode())
     np.testing.assert_array_equal(found.values, [[0, 0] + [21] * 12])
 
 
 def test_jcamp_lines_after_differences_repeat_a_value_that_is_checked():
     lines = ["1A0KL", "3A5%J"]
-    found = read_spectra(jcamp_text(lines, 1, 5, 5, y_factor="0.5").encode(), "")
+    found = read_spectra(jcamp_text(lines, 1, 5, 5, y_factor="0.5").encode())
     np.testing.assert_array_equal(found.values, [[5, 6, 7.5, 7.5, 8]])
     with pytest.raises(InvalidInputError):
-        read_spectra(jcamp_text(["1A0KL", "3A6%J"], 1, 5, 5).encode(), "")
+        read_spectra(jcamp_text(["1A0KL", "3A6%J"], 1, 5, 5).encode())
 
 
 def test_jcamp_unknown_values_are_missing_and_wrong_counts_are_refused():
-    found = read_spectra(jcamp_text(["1 5 ? 7"], 1, 3, 3).encode(), "")
+    found = read_spectra(jcamp_text(["1 5 ? 7"], 1, 3, 3).encode())
     np.testing.assert_array_equal(found.values, [[5, np.nan, 7]])
     with pytest.raises(InvalidInputError):
-        read_spectra(jcamp_text(["1 5 6 7"], 1, 4, 4).encode(), "")
+        read_spectra(jcamp_text(["1 5 6 7"], 1, 4, 4).encode())
 
 
 def test_jcamp_pairs_and_several_blocks():
     pairs = jcamp_text(["1, 5; 2.5, 6", "4, 7"], 1, 4, 3, form="(XY..XY)", unit="NANOMETERS")
-    found = read_spectra(pairs.encode(), "")
+    found = read_spectra(pairs.encode())
     np.testing.assert_array_equal(found.axis, [1, 2.5, 4])
     assert found.names == ["1 nm", "2.5 nm", "4 nm"]
     both = [jcamp_text([line], 1, 3, 3, title=line) for line in ("1 5 6 7", "1 8 9 6")]
     link = "##TITLE=all\n##DATA TYPE=LINK\n##BLOCKS=2\n" + "".join(both) + "##END=\n"
-    found = read_spectra(link.encode(), "")
+    found = read_spectra(link.encode())
     np.testing.assert_array_equal(found.values, [[5, 6, 7], [8, 9, 6]])
     assert found.titles == ("1 5 6 7", "1 8 9 6")
 
@@ -94,7 +93,7 @@ def test_jcamp_pairs_and_several_blocks():
 def test_spc_with_every_kind_of_axis(order, own_axis, count):
     rows = np.outer(np.arange(1, count + 1), SPECTRUM)
     content = spc_bytes(rows, AXIS, order=order, own_axis=own_axis, title="oats")
-    found = read_spectra(content, "")
+    found = read_spectra(content)
     np.testing.assert_allclose(found.values, rows, rtol=1e-7)
     np.testing.assert_allclose(found.axis, AXIS, rtol=1e-7)
     assert (found.unit, found.quantity, found.titles) == ("nm", "absorbance", ("oats",) * count)
@@ -105,15 +104,15 @@ def test_spc_with_every_kind_of_axis(order, own_axis, count):
 def test_spc_with_integers_takes_the_exponent_of_the_right_header(stored, step, count, place):
     rows = np.outer(np.arange(1, count + 1), SPECTRUM)
     content = spc_bytes(rows, AXIS, stored=stored, exponent=4, exponent_in=place)
-    assert np.abs(read_spectra(content, "").values - rows).max() <= step
+    assert np.abs(read_spectra(content).values - rows).max() <= step
 
 
 def test_spc_of_the_old_format_and_cut_files_are_refused():
     content = spc_bytes([SPECTRUM], AXIS)
     with pytest.raises(InvalidInputError):
-        read_spectra(content[:1] + b"\x4d" + content[2:], "")
+        read_spectra(content[:1] + b"\x4d" + content[2:])
     with pytest.raises(InvalidInputError):
-        read_spectra(content[:-5], "")
+        read_spectra(content[:-5])
 
 
 # OPUS and MATLAB
@@ -128,14 +127,53 @@ def test_opus_gives_absorbance_over_wavenumbers(tmp_path):
     assert table.frame["title"].tolist() == ["Oats 7"]
 
 
-def test_opus_without_a_spectrum_or_without_the_library_is_refused(tmp_path, monkeypatch):
-    # An interferogram is not a spectrum.
-    file = put(tmp_path, "oats.0", opus_bytes(SPECTRUM, 1, 12, kind=2))
-    with pytest.raises(InvalidInputError):
-        read_table(file)
-    monkeypatch.setitem(sys.modules, "brukeropus", None)
-    with pytest.raises(MissingExtraError, match="instruments"):
-        read_table(file)
+def test_opus_without_a_spectrum_is_refused():
+    with pytest.raises(InvalidInputError):  # an interferogram is not a spectrum
+        read_spectra(opus_bytes(SPECTRUM, 1, 12, kinds=[(3, 2)]))
+
+
+def test_a_series_in_an_opus_file_has_a_row_for_each_spectrum():
+    rows = np.outer(np.arange(1, 4), SPECTRUM)
+    found = read_spectra(opus_bytes(rows, 4000, 3890, series=True))
+    np.testing.assert_allclose(found.values, rows, rtol=1e-7)
+    np.testing.assert_array_equal(found.axis, np.linspace(4000, 3890, 12))
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_matlab_files_of_both_orders_of_bytes(order, packed):
+    rows = np.outer(np.arange(1, 4), SPECTRUM)
+    names = np.array([list("ab"), list("cd"), list("ef")])
+    found = read_spectra(
+        mat_bytes({"X": rows, "nm": AXIS[None, :], "id": names}, order, packed=packed)
+    )
+    np.testing.assert_array_equal(found.values, rows)
+    np.testing.assert_array_equal(found.axis, AXIS)
+    assert found.columns["id"].tolist() == ["ab", "cd", "ef"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("kind", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "?"])
+def test_matlab_numbers_are_those_that_scipy_wrote(kind, packed):
+    rows = np.arange(24).reshape(2, 12).astype(kind)
+    content = {
+        "X": rows,
+        "z": rows * 1j,
+        "fields": {"a": 1, "b": np.eye(3)},
+        "lists": [[1.0, "a"], [np.eye(2)]],
+        "cells": np.array(["å", "bc"], dtype=object),
+        "mixed": np.array(["a", rows, {}], dtype=object),
+        "sparse": scipy.sparse.eye_array(3),
+        "letters": np.array(["ab", "ö"]),
+        "none": np.zeros((0, 0)),
+    }
+    stream = io.BytesIO()
+    scipy.io.savemat(stream, content, do_compression=packed)
+    found = read_spectra(stream.getvalue(), "X")
+    np.testing.assert_array_equal(found.values, rows)
+    assert found.columns["cells"].tolist() == ["å", "bc"]
+    assert found.columns["letters"].tolist() == ["ab", "ö"]
+    assert set(found.columns) >= {"cells", "letters"}
 
 
 def test_matlab_takes_matrix_axis_texts_and_columns(tmp_path):
@@ -171,9 +209,9 @@ def test_matlab_files_of_a_folder_need_the_same_columns(tmp_path):
 
 def test_what_is_not_a_spectrum_is_refused():
     with pytest.raises(InvalidInputError):
-        read_spectra(b"y,x\n1,2\n", "")
+        read_spectra(b"y,x\n1,2\n")
     with pytest.raises(InvalidInputError):
-        read_spectra(spc_bytes([SPECTRUM], AXIS[::-1] * 0), "")
+        read_spectra(spc_bytes([SPECTRUM], AXIS[::-1] * 0))
 
 
 def test_a_matrix_may_be_chosen_in_matlab_files_only(tmp_path):
@@ -189,7 +227,7 @@ def test_a_matrix_may_be_chosen_in_matlab_files_only(tmp_path):
     ("separator", "mark"), [("\t", "."), (",", "."), (";", ","), ("  ", "."), ("\t", ",")]
 )
 def test_two_columns_with_any_separator(separator, mark):
-    found = read_spectra(two_columns(separator=separator, mark=mark).encode(), "")
+    found = read_spectra(two_columns(separator=separator, mark=mark).encode())
     np.testing.assert_allclose(found.values, [SPECTRUM], atol=1e-6)
     np.testing.assert_array_equal(found.axis, AXIS)
 
@@ -199,7 +237,7 @@ def test_two_columns_with_any_separator(separator, mark):
     [("Wavelength [nm]\tA\n", "nm"), ("Wavenumber (cm^-1)\tA\n", "cm-1"), ("wavelength\tA\n", "")],
 )
 def test_a_heading_may_give_the_unit(heading, unit):
-    assert read_spectra(two_columns(heading=heading).encode(), "").unit == unit
+    assert read_spectra(two_columns(heading=heading).encode()).unit == unit
 
 
 @pytest.mark.parametrize(
@@ -343,7 +381,7 @@ def test_blocks_without_a_spectrum_are_counted():
     peaks = "##TITLE=peaks\n##PEAK TABLE=(XY..XY)\n1, 5\n##END=\n"
     for text, count in ((spectrum, 0), (spectrum + peaks, 1)):
         link = f"##TITLE=all\n##DATA TYPE=LINK\n##BLOCKS=2\n{text}##END=\n"
-        assert len(read_spectra(link.encode(), "").notes) == count
+        assert len(read_spectra(link.encode()).notes) == count
 
 
 def test_files_that_do_not_say_their_unit_are_named(tmp_path):
@@ -359,20 +397,9 @@ def test_files_that_do_not_say_their_unit_are_named(tmp_path):
         read_table(tmp_path)
 
 
-@pytest.mark.parametrize("kinds", [["a"], ["sm", "a"]])
-def test_what_else_an_opus_file_holds_is_told(tmp_path, monkeypatch, kinds):
-    labels = {"a": "Absorbance", "sm": "Sample Spectrum"}
-    data = {
-        kind: SimpleNamespace(
-            x=AXIS, y=SPECTRUM, label=labels[kind], params=SimpleNamespace(dxu="WN")
-        )
-        for kind in kinds
-    }
-    opened = SimpleNamespace(all_data_keys=kinds, params={}, **data)
-    library = SimpleNamespace(read_opus=lambda _: opened)
-    monkeypatch.setitem(sys.modules, "brukeropus", library)
-    file = put(tmp_path, "oats.0", opus_bytes(SPECTRUM, 4000, 3890))
-    notes = read_table(file).notes
+@pytest.mark.parametrize("kinds", [[(3, 4)], [(1, 1), (3, 4)]])
+def test_what_else_an_opus_file_holds_is_told(kinds):
+    notes = read_spectra(opus_bytes(SPECTRUM, 4000, 3890, kinds=kinds)).notes
     assert [("absorbance" in note, "sample spectrum" in note) for note in notes] == [
         (True, True)
     ] * (len(kinds) - 1)

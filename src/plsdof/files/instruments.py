@@ -2,26 +2,36 @@
 
 What a file is, its first bytes tell. Each reader returns `Spectra`; `joined` puts those of several
 files below each other after it has checked that axis and units agree.
+
+Files may be damaged or forged. One guard stands around every reader (`read_spectra`), and nothing
+is made as large as a header promises: an array is made of bytes that are there (`_numbers`), an
+axis has the length of its values, and what unpacks to far more than its file is refused
+(`_require_room`).
 """
 
 import re
 import struct
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from plsdof._core.inputs import Array
-from plsdof.errors import InvalidInputError, MissingExtraError
+from plsdof.errors import InvalidInputError
 from plsdof.files.columns import listed, shortened, shortened_path
 
 # Points of two axes that differ by a smaller share of their distance are the same point.
 _SAME_POINT = 0.01
 # Two columns with fewer rows are a small table.
 _FEWEST_POINTS = 10
+# What a file may unpack to in bytes: so many, and so many for each of its own. Spectra pack three
+# times, a matrix of zeros a thousand times; and nobody has 32 MB of zeros to read.
+_UNPACKED, _UNPACKED_EACH = 2**25, 64
 # What a file may say about its spectra, or not.
 _SAID = {"unit": "unit of the axis", "quantity": "quantity"}
 # How formats spell the units of an axis that column names may carry.
@@ -80,31 +90,49 @@ def is_spectra(content: bytes) -> bool:
     return _format(content) is not None
 
 
-def read_spectra(content: bytes, source: str, choice: str | None = None) -> Spectra:
+def read_spectra(content: bytes, choice: str | None = None) -> Spectra:
     r"""Read the spectra of one file; of several matrices in it the one that ``choice`` names.
 
     Examples
     --------
     >>> lines = "".join(f"{4000 - 2 * i},{i / 10}\n" for i in range(12))
-    >>> found = read_spectra(lines.encode(), "a.dpt")
+    >>> found = read_spectra(lines.encode())
     >>> found.axis[:2], found.values.shape
     (array([4000., 3998.]), (1, 12))
     """
-    read = _format(content)
-    if read is None:
+    form = _format(content)
+    if form is None:
         raise InvalidInputError("the file is not one of spectra in a known format.")
-    if choice is not None and read is not _from_matlab:
+    if choice is not None and form != "MATLAB":
         raise InvalidInputError("a sheet can be chosen in Excel and MATLAB files only.")
     try:
-        found = read(content, source, choice) if choice is not None else read(content, source)
+        with np.errstate(all="ignore"):
+            found = _READERS[form](content, choice)
     except InvalidInputError:
         raise
-    except (struct.error, IndexError, KeyError, TypeError, ValueError) as error:
-        raise InvalidInputError(f"the file is damaged or cut off ({error}).") from error
+    except Exception as error:  # whatever a damaged file leads to
+        why = str(error) or type(error).__name__
+        raise InvalidInputError(f"the {form} file is damaged or cut off ({why}).") from error
     steps = np.diff(found.axis)
-    if found.values.shape[1] < 2 or not (np.all(steps > 0) or np.all(steps < 0)):
+    one_way = np.all(steps > 0) or np.all(steps < 0)
+    if found.values.shape[1] < 2 or not one_way or not np.all(np.isfinite(found.axis)):
         raise InvalidInputError("the axis of the spectra does not rise or fall throughout.")
     return found
+
+
+def _numbers(content: bytes | memoryview, kind: str, count: int, place: int = 0) -> Array:
+    """Return so many numbers of a file; an error if they are not there."""
+    if count < 1:
+        raise InvalidInputError(f"the header promises a spectrum of {count} points.")
+    return np.frombuffer(content, kind, count, place).astype(np.float64)
+
+
+def _require_room(promised: float, content: bytes) -> None:
+    """Refuse a file that unpacks to far more bytes than it has."""
+    if not promised <= _UNPACKED + _UNPACKED_EACH * len(content):
+        raise InvalidInputError(
+            f"it unpacks to {promised:.3g} bytes, too many for a file of {len(content)}."
+        )
 
 
 def joined(parts: Sequence[tuple[str, Spectra]]) -> Spectra:
@@ -173,61 +201,60 @@ _OPUS, _MATLAB, _HDF5 = b"\x0a\x0a\xfe\xfe", b"MATLAB 5.0", b"MATLAB 7.3"
 _ZIP = b"PK\x03\x04"
 # Second byte of SPC files: written on little and big endian machines, and before 1996.
 _SPC = {0x4B: "<", 0x4C: ">", 0x4D: ""}
-_POINT = re.compile(
-    rb"\s*(?:([+-]?[\d.]+(?:e[+-]?\d+)?)\s*,\s*([+-]?[\d.]+(?:e[+-]?\d+)?)"
-    rb"|([+-]?[\d.,]+(?:e[+-]?\d+)?)\s*[;\t ]\s*([+-]?[\d.,]+(?:e[+-]?\d+)?))[\s;,]*",
-    re.IGNORECASE,
-)
+_ENTRY = re.compile(rb"[+-]?[\d.]+(?:e[+-]?\d+)?", re.IGNORECASE)
 _HEADING = re.compile(
     rb"[#\s\"]*(wave ?(length|number)|raman ?shift|(nm|cm-1|cm\^-1|1/cm)\b)", re.I
 )
 _IN_HEADING = re.compile(r"\b(nm|[µμu]m|cm\^?-1|1/cm)(?=$|\W)", re.IGNORECASE)
 
 
-def _format(content: bytes) -> Callable[..., Spectra] | None:
-    """Return the reader of a file, None if it is none of these."""
+def _format(content: bytes) -> str | None:
+    """Return what a file is, in words; None if it is none of these."""
     start = content[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()
     if start[:7].upper() == b"##TITLE":
-        return _from_jcamp
+        return "JCAMP-DX"
     if content.startswith(_OPUS):
-        return _from_opus
+        return "OPUS"
     if content.startswith((_MATLAB, _HDF5)):
-        return _from_matlab
+        return "MATLAB"
     # Text has no zero bytes, and Excel files begin like one kind of SPC.
     if len(content) > 512 and content[1] in _SPC and b"\0" in content[2:32]:
-        return None if content.startswith(_ZIP) else _from_spc
+        return None if content.startswith(_ZIP) else "SPC"
     lines = start.splitlines()[:4]
     if len(lines) > 1 and _HEADING.match(lines[0]):
         del lines[0]
-    if len(lines) < 3 or not all(map(_POINT.fullmatch, lines[:2])):
+    if len(lines) < 3 or None in map(_point, lines[:2]):
         return None
-    return _from_two_columns if len(_points(content)) >= _FEWEST_POINTS else None
+    return "two columns of text" if len(_points(content)) >= _FEWEST_POINTS else None
 
 
 # Two columns of text
 # -------------------
 
 
+def _point(line: bytes) -> tuple[float, float] | None:
+    """Return the two numbers of a line: 1.5,2.5 or with other separators and a decimal comma."""
+    line = line.strip(b" \t;,\r\n\v\f")
+    for parts in (line.split(b","), re.split(rb"[;\t ]+", line.replace(b",", b"."))):
+        entries = [part.strip() for part in parts]
+        if len(entries) == 2 and all(map(_ENTRY.fullmatch, entries)):
+            try:
+                return float(entries[0]), float(entries[1])
+            except ValueError:  # 1.2.3, a date
+                return None
+    return None
+
+
 def _points(content: bytes) -> list[tuple[float, float]]:
     """Return pairs of numbers, none if some line below a heading is not one."""
     lines = [line for line in content.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()]
-    found = [_POINT.fullmatch(line) for line in lines[bool(_HEADING.match(lines[0])) :]]
-    try:
-        pairs = [
-            (
-                float(one[1] or one[3].replace(b",", b".")),
-                float(one[2] or one[4].replace(b",", b".")),
-            )
-            for one in found
-            if one is not None
-        ]
-    except ValueError:  # 1.2.3, a date
-        return []
+    found = [_point(line) for line in lines[bool(_HEADING.match(lines[0])) :]]
+    pairs = [pair for pair in found if pair is not None]
     rises = np.diff([x for x, _ in pairs])
     return pairs if len(pairs) == len(found) and (np.all(rises > 0) or np.all(rises < 0)) else []
 
 
-def _from_two_columns(content: bytes, source: str) -> Spectra:  # noqa: ARG001
+def _from_two_columns(content: bytes, _: str | None) -> Spectra:
     heading = content.lstrip().splitlines()[0].decode("latin-1")
     unit = _IN_HEADING.search(heading)
     axis, values = np.array(_points(content)).T
@@ -252,7 +279,7 @@ _TOKEN = re.compile(r"[@A-Ia-i%J-Rj-rS-Zs]\d*|[+-]?(?:\d+\.?\d*|\.\d+)(?:[Ee][+-
 _RECORD = re.compile(r"^##([^=\n]*)=(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 
 
-def _from_jcamp(content: bytes, source: str) -> Spectra:  # noqa: ARG001
+def _from_jcamp(content: bytes, _: str | None) -> Spectra:
     text = re.sub(r"\$\$.*", "", content.decode("utf-8", errors="replace"))
     blocks: list[dict[str, str]] = []
     for label, value in _RECORD.findall(text):
@@ -260,9 +287,11 @@ def _from_jcamp(content: bytes, source: str) -> Spectra:  # noqa: ARG001
         if name == "TITLE":  # a file of several spectra begins a block with each
             blocks.append({})
         blocks[-1][name] = value.strip()
-    spectra = [one for one in map(_jcamp_block, blocks) if one is not None]
-    if not spectra:
+    full = [block for block in blocks if "\n" in _jcamp_data(block)]
+    if not full:
         raise InvalidInputError("the JCAMP-DX file has no XYDATA or XYPOINTS of one spectrum.")
+    _require_room(sum(8 * float(block["NPOINTS"]) for block in full), content)
+    spectra = list(map(_jcamp_block, full))
     found = replace(joined([(f"block {i + 1}", one) for i, one in enumerate(spectra)]), ids=())
     # A block that only holds the others has no data of its own.
     empty = len(blocks) - len(spectra) - sum("BLOCKS" in block for block in blocks)
@@ -273,20 +302,24 @@ def _from_jcamp(content: bytes, source: str) -> Spectra:  # noqa: ARG001
     return found
 
 
-def _jcamp_block(block: Mapping[str, str]) -> Spectra | None:
-    """Return the spectrum of a block, None if it has none."""
-    form, _, data = (block.get("XYDATA") or block.get("XYPOINTS") or "").partition("\n")
-    if not data:
-        return None
+def _jcamp_data(block: Mapping[str, str]) -> str:
+    """Return the form of a block's data, and below it the data."""
+    return block.get("XYDATA") or block.get("XYPOINTS") or ""
+
+
+def _jcamp_block(block: Mapping[str, str]) -> Spectra:
+    """Return the spectrum of a block that has one."""
+    form, _, data = _jcamp_data(block).partition("\n")
     points = int(float(block["NPOINTS"]))
     if "++" in form:
-        axis = np.linspace(float(block["FIRSTX"]), float(block["LASTX"]), points)
-        values = np.array(list(_ordinates(data.splitlines())))
+        # A repeat of two bytes may promise any number of values: one too many is enough to know.
+        values = np.fromiter(islice(_ordinates(data.splitlines()), points + 1), np.float64)
+        axis = np.linspace(float(block["FIRSTX"]), float(block["LASTX"]), len(values))
     else:
         numbers = np.array([float(one) for one in re.split(r"[\s,;]+", data.strip())])
         axis, values = numbers[::2] * float(block.get("XFACTOR", 1)), numbers[1::2]
     if not len(axis) == len(values) == points:
-        raise InvalidInputError(f"{len(values)} values where NPOINTS promises {points}.")
+        raise InvalidInputError(f"its values are not the {points} that NPOINTS promises.")
     return Spectra(
         format="JCAMP-DX",
         axis=axis,
@@ -338,7 +371,7 @@ _HALF, _MULTI, _EACH_AXIS, _AXIS = 0x01, 0x04, 0x40, 0x80
 _FLOAT = -128
 
 
-def _from_spc(content: bytes, source: str) -> Spectra:  # noqa: ARG001
+def _from_spc(content: bytes, _: str | None) -> Spectra:
     order = _SPC[content[1]]
     if not order:
         raise InvalidInputError("the SPC file has the format of before 1996; save it anew as SPC.")
@@ -349,7 +382,7 @@ def _from_spc(content: bytes, source: str) -> Spectra:  # noqa: ARG001
 
     def take(kind: str, size: int) -> Array:
         nonlocal place
-        found = np.frombuffer(content, f"{order}{kind}", size, place).astype(np.float64)
+        found = _numbers(content, f"{order}{kind}", size, place)
         place += found.size * int(kind[1])
         return found
 
@@ -361,14 +394,14 @@ def _from_spc(content: bytes, source: str) -> Spectra:  # noqa: ARG001
             size = struct.unpack_from(f"{order}i", content, place + 16)[0]
         place += 32
         axis = take("f4", size) if flags & _EACH_AXIS else common
-        if axis is None:
-            axis = np.linspace(first, last, size)
         if _FLOAT in (exponent, scale):
             values = take("f4", size)
         else:
             bits = 16 if flags & _HALF else 32
             values = take(f"i{bits // 8}", size)
             values *= 2.0 ** ((scale if flags & _MULTI else exponent) - bits)
+        if axis is None:
+            axis = np.linspace(first, last, len(values))
         one = Spectra(format="SPC", axis=axis, values=values[None, :], titles=(title,))
         found.append((f"subfile {number + 1}", one))
     return replace(
@@ -379,51 +412,179 @@ def _from_spc(content: bytes, source: str) -> Spectra:  # noqa: ARG001
     )
 
 
-# OPUS, by the library brukeropus
-# -------------------------------
+# OPUS: a directory of blocks
+# ---------------------------
+#
+# The code of a block holds, from its lowest bits: 2 bits complex, 2 bits channel (1: sample), 6
+# bits parameters (1: status of data, 10: origin), 7 bits data, 2 bits derivative, 3 bits extension.
 
-# What is taken if a file holds several: results before the single channel of a sample.
-_OPUS_KINDS = ("a", "logr", "atr", "km", "r", "t", "ra", "pas", "e", "sm")
+# Channel and data of what is taken if a file holds several: results before the single channel.
+_OPUS_KINDS = {
+    (3, 4): "absorbance",
+    (3, 15): "log(reflectance)",
+    (3, 16): "atr",
+    (3, 6): "kubelka-munk",
+    (3, 12): "reflectance",
+    (3, 5): "transmittance",
+    (3, 10): "raman",
+    (3, 17): "photoacoustic",
+    (3, 11): "emission",
+    (1, 1): "sample spectrum",
+}
+_STATUS, _ORIGIN, _SERIES = 1 << 4, 10 << 4, 2
 
 
-def _from_opus(content: bytes, source: str) -> Spectra:  # noqa: ARG001
-    try:
-        from brukeropus import read_opus
-    except ImportError as error:
-        raise MissingExtraError("brukeropus", "instruments", "Reading OPUS files") from error
-    file = read_opus(source)
-    kinds = [key for key in _OPUS_KINDS if key in file.all_data_keys]
-    if not kinds:
+def _from_opus(content: bytes, _: str | None) -> Spectra:
+    start, _most, count = struct.unpack_from("<3i", content, 12)
+    blocks = defaultdict(list)
+    for number in range(count):
+        code, words, place = struct.unpack_from("<3i", content, start + 12 * number)
+        if place <= 0:
+            break
+        blocks[code & 0x3FFFFF].append((place, memoryview(content)[place : place + 4 * words]))
+    of_kind: dict[str, int] = {}
+    for code in blocks:
+        kind = _OPUS_KINDS.get((code >> 2 & 3 or 3, code >> 10 & 127))
+        # Not parameters, reports or compact data, and with a block that describes it.
+        if kind and not code >> 4 & 63 and code >> 19 in (0, _SERIES) and code | _STATUS in blocks:
+            of_kind[kind] = code
+    if not of_kind:
         raise InvalidInputError("the OPUS file has no spectrum of a sample.")
-    data, *others = [getattr(file, kind) for kind in kinds]
-    more = listed([one.label.lower() for one in others])
-    values = np.atleast_2d(np.asarray(data.y, dtype=np.float64))
-    name = str(file.params.snm).strip() if "snm" in file.params.keys() else ""  # noqa: SIM118
+    kind, *others = (kind for kind in _OPUS_KINDS.values() if kind in of_kind)
+    code = of_kind[kind]
+    # Of several pairs of one kind the last one is the newest.
+    (_, data), (_, status) = max(blocks[code]), max(blocks[code | _STATUS])
+    known = _opus_parameters(status)
+    points = known["NPT"]
+    form, scale = "<i4" if known.get("DPF") == 2 else "<f4", known["CSF"]
+    if code >> 19 == _SERIES:
+        total, first, size, more = struct.unpack_from("<4I", data, 4)
+        places = range(first, len(data), size + more)[:total]
+        values = [_numbers(data[place : place + size], form, points) for place in places]
+        scale = 1.0
+    else:
+        values = [_numbers(data, form, points)]
+    origin = {
+        key: value
+        for other in blocks
+        if other & 0x3F0 == _ORIGIN and other >> 2 & 3 != 2
+        for _, raw in blocks[other]
+        for key, value in _opus_parameters(raw).items()
+    }
+    spectra = scale * np.array(values)
     return Spectra(
         format="OPUS",
-        axis=np.asarray(data.x, dtype=np.float64),
-        values=values,
-        unit=_known_unit(str(data.params.dxu)),
-        quantity=data.label.lower(),
-        titles=(name,) * len(values),
-        notes=(f"Read: {data.label.lower()}; the file also has {more}.",) if others else (),
+        axis=np.linspace(known["FXV"], known["LXV"], spectra.shape[1]),
+        values=spectra,
+        unit=_known_unit(str(known["DXU"])),
+        quantity=kind,
+        titles=(str(origin.get("SNM", "")).strip(),) * len(spectra),
+        notes=(f"Read: {kind}; the file also has {listed(others)}.",) if others else (),
     )
 
 
-# MATLAB, by scipy
-# ----------------
+def _opus_parameters(block: memoryview) -> dict[str, Any]:
+    """Return the entries of a block: a key of three letters, kind, size in 2-byte words, value."""
+    found: dict[str, Any] = {}
+    place = 0
+    while bytes(block[place : place + 3]) != b"END":
+        name, kind, words = struct.unpack_from("<4sHH", block, place)
+        place += 8
+        if kind < 2:
+            (value,) = struct.unpack_from("<d" if kind else "<i", block, place)
+        else:
+            value = bytes(block[place : place + 2 * words]).split(b"\0")[0].decode("latin-1")
+        found[name[:3].decode("latin-1")] = value
+        place += 2 * words
+    return found
 
 
-def _from_matlab(content: bytes, source: str, choice: str | None = None) -> Spectra:
-    from scipy.io import loadmat
+# MATLAB, version 5 to 7: MAT-File Format (MathWorks)
+# ---------------------------------------------------
+#
+# The reader of scipy trusts the headers of elements: one wrong byte can end the process.
 
+_MAT_NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8"}
+_MAT_NUMBERS |= {13: "u8"}
+_MAT_TEXTS = {16: "utf-8", 17: "utf-16", 18: "utf-32"}
+_MAT_MATRIX, _MAT_PACKED = 14, 15
+# Classes of matrices: lists, letters, and from 6 to 15 numbers.
+_MAT_CELL, _MAT_LETTERS, _MAT_CLASSES_OF_NUMBERS = 1, 4, range(6, 16)
+_MAT_COMPLEX = 0x800
+
+
+def _mat_elements(content: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
+    """Go through the elements of a file or a matrix: what they are, and their bytes."""
+    place = 0
+    while place < len(content):
+        kind, size = struct.unpack_from(f"{order}II", content, place)
+        start, step = place + 8, size if kind == _MAT_PACKED else -(-size // 8) * 8
+        if kind >> 16:  # up to four bytes within the tag
+            kind, size, start, step = kind & 0xFFFF, kind >> 16, place + 4, 0
+        if start + size > len(content) or (not step and size > 4):
+            raise InvalidInputError(f"an element of {size} bytes does not end within its file.")
+        yield kind, content[start : start + size]
+        place += 8 + step
+
+
+def _mat_matrix(content: memoryview, order: str) -> tuple[str, Any]:
+    """Return name and values of a matrix: numbers, texts, or None for what is neither."""
+    (_, flags), (_, dims), (_, name), *parts = _mat_elements(content, order)
+    code = struct.unpack_from(f"{order}I", flags)[0]
+    shape = np.frombuffer(dims, f"{order}i4").tolist()
+    values: Any = None
+    if min(shape) < 0:
+        raise InvalidInputError(f"a matrix has the shape {shape}.")
+    if code & 0xFF == _MAT_CELL:
+        inside = [_mat_matrix(part, order)[1] for _, part in parts]
+        if all(one is not None and one.size < 2 for one in inside):  # a text or a number in each
+            alone = [one.ravel()[0] if one.size else "" for one in inside]
+            texts = [one if isinstance(one, str) else f"{one:.15g}" for one in alone]
+            values = np.array(texts, dtype=object)
+    elif code & 0xFF == _MAT_LETTERS:
+        ((kind, raw),) = parts
+        if kind in _MAT_TEXTS:
+            ends = "" if kind == 16 else {"<": "-le", ">": "-be"}[order]
+            letters = list(str(raw, _MAT_TEXTS[kind] + ends))
+        else:
+            letters = [chr(one) for one in np.frombuffer(raw, order + _MAT_NUMBERS[kind])]
+        rows = np.array(letters, dtype=object).reshape(shape, order="F")
+        values = np.array(["".join(row.ravel()) for row in rows], dtype=object)
+    elif code & 0xFF in _MAT_CLASSES_OF_NUMBERS and not code & _MAT_COMPLEX:
+        ((kind, raw),) = parts
+        numbers = np.frombuffer(raw, order + _MAT_NUMBERS[kind]).astype(np.float64)
+        values = numbers.reshape(shape, order="F")
+    return str(name, "latin-1"), values
+
+
+def _mat_content(content: bytes) -> dict[str, Any]:
+    """Return what a file holds by name, unpacked where it is packed."""
+    order = {b"IM": "<", b"MI": ">"}[content[126:128]]
+    found, unpacked = {}, 0
+    for kind, raw in _mat_elements(memoryview(content)[128:], order):
+        if kind == _MAT_PACKED:
+            # A byte more than there is room for tells that there is more.
+            room = _UNPACKED + _UNPACKED_EACH * len(content) - unpacked
+            whole = zlib.decompressobj().decompress(raw, room + 1)
+            unpacked += len(whole)
+            _require_room(unpacked, content)
+            ((kind, raw),) = _mat_elements(memoryview(whole), order)
+        if kind != _MAT_MATRIX:
+            raise InvalidInputError(f"an element of kind {kind} is not a matrix.")
+        name, values = _mat_matrix(raw, order)
+        if name:  # functions have a work space without one
+            found[name] = values
+    return found
+
+
+def _from_matlab(content: bytes, choice: str | None) -> Spectra:
     if content.startswith(_HDF5):
         raise InvalidInputError("the MATLAB file is of version 7.3; save it with -v7.")
-    found = {name: one for name, one in loadmat(source).items() if name[0] != "_"}
+    found = _mat_content(content)
     numbers = {
-        name: one.astype(np.float64)
+        name: one
         for name, one in found.items()
-        if one.dtype.kind in "fiu" and one.ndim == 2
+        if one is not None and one.dtype.kind == "f" and one.ndim == 2
     }
     matrices = {name: one for name, one in numbers.items() if min(one.shape) > 1}
     choice = next(iter(matrices)) if choice is None and len(matrices) == 1 else choice
@@ -442,9 +603,9 @@ def _from_matlab(content: bytes, source: str, choice: str | None = None) -> Spec
         name: one for name, one in vectors.items() if one.size == n and name not in axes
     }
     columns |= {
-        name: np.array([str(np.squeeze(text)).strip() for text in one.ravel()], dtype=object)
+        name: np.array([text.strip() for text in one], dtype=object)
         for name, one in found.items()
-        if one.dtype.kind in "OU" and one.size == n
+        if one is not None and one.dtype.kind == "O" and one.size == n
     }
     notes = []
     if len(axes) != 1:
@@ -460,3 +621,12 @@ def _from_matlab(content: bytes, source: str, choice: str | None = None) -> Spec
         columns=columns,
         notes=tuple(notes),
     )
+
+
+_READERS = {
+    "JCAMP-DX": _from_jcamp,
+    "SPC": _from_spc,
+    "OPUS": _from_opus,
+    "MATLAB": _from_matlab,
+    "two columns of text": _from_two_columns,
+}

@@ -358,7 +358,7 @@ def read_table(
         parts = []
         for one in files:
             with reading(str(one)):
-                parts.append((str(one), _spectra(one.read_bytes(), str(one), how)))
+                parts.append((str(one), _spectra(one.read_bytes(), how)))
         return _from_spectra(parts, os.fspath(file), how)
     table = stacked([_read_file(str(one), how) for one in files], os.fspath(file))
     described = f"{len(files)} file(s), the first one: {table.described}"
@@ -421,9 +421,9 @@ def require_table(content: bytes) -> None:
             raise InvalidInputError(f"the file is {what}")
 
 
-def _spectra(content: bytes, source: str, how: _How) -> Spectra:
+def _spectra(content: bytes, how: _How) -> Spectra:
     how.require_plain("spectra of an instrument have no line of names")
-    return read_spectra(content, source, how.sheet)
+    return read_spectra(content, how.sheet)
 
 
 def _from_spectra(parts: Sequence[tuple[str, Spectra]], source: str, how: _How) -> Table:
@@ -448,7 +448,7 @@ def _from_spectra(parts: Sequence[tuple[str, Spectra]], source: str, how: _How) 
 
 def _parsed(content: bytes, source: str, how: _How) -> Table:
     if is_spectra(content):
-        return _from_spectra([(source, _spectra(content, source, how))], source, how)
+        return _from_spectra([(source, _spectra(content, how))], source, how)
     require_table(content)
     if content.startswith(ZIP):
         return _from_excel(content, source, how)
