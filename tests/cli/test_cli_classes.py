@@ -1,6 +1,7 @@
 """A response of text is a classification: fit, report, model file, predict."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -45,6 +46,15 @@ def test_fit_prints_and_writes_a_classification(file, tmp_path):
     assert "<svg" in page
     assert "<script" not in page
     assert page.count("<table>") == 3
+    # The confusion matrix is an image of the picture, which the page has to allow.
+    assert 'href="data:image/png' in page
+    assert re.search("img-src[^;]*data:", page)
+    assert "color-scheme: light dark" in page
+    assert "ClassErrors" not in page
+    # One error of rows left out: that of the table, with the choice made again.
+    errors = run_json("fit", file, "-r", "origin", "--split", "random:0.3")["errors"]
+    assert f"Error {errors['left-out']['error']:.3g}," in page
+    assert not re.search("log loss[^)]*error", page)
 
 
 def test_numbers_are_those_of_the_estimator(file, iris):

@@ -46,7 +46,9 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from plsdof import PLSRegressor, pcr_path, pls_path, ridge_path
+from plsdof import PLSRegressor, RecipeRegressor, pcr_path, pls_path, ridge_path
+from plsdof.chemometrics import Preprocessor
+from plsdof.chemometrics.preprocessing import AdaptiveColumns
 from plsdof.complexity.regressors import degrees_of_freedom, monte_carlo_dof
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -222,6 +224,34 @@ def test_a_regressor_that_shows_predict_only_once_it_is_fitted_is_one(data):
 def test_a_function_of_x_counts_as_blind(data):
     model = make_pipeline(FunctionTransformer(np.abs), LinearRegression())
     assert degrees_of_freedom(model, *data).value == P + 1
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(Preprocessor("adaptive"), PLSRegressor(3)),
+        make_pipeline(AdaptiveColumns(), PLSRegressor(3)),
+        RecipeRegressor(3, recipes=["adaptive"]),
+    ],
+    ids=["step", "columns", "recipe"],
+)
+def test_a_step_that_looks_at_y_is_counted_by_perturbing_it(model):
+    """The formula, which takes the columns for given, is far from the derivative of the whole."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 8))
+    y = X[:, 0] + X[:, 1] + rng.normal(size=40)
+    with pytest.raises(NotAvailableError, match="looks at"):
+        degrees_of_freedom(model, X, y, "exact")
+    found = degrees_of_freedom(model, X, y, n_draws=200, step=0.01)
+    assert found.method == "monte-carlo"
+    step = 1e-5
+    derivative = sum(
+        (model.fit(X, y + e).predict(X) - model.fit(X, y - e).predict(X))[i] / (2 * step)
+        for i, e in enumerate(step * np.eye(40))
+    )
+    assert abs(found.value - derivative) < 4 * found.std_error
+    blind = make_pipeline(Preprocessor("autoscale"), PLSRegressor(3))
+    assert degrees_of_freedom(blind, X, y).method == "exact"
 
 
 def test_the_length_of_the_perturbation_is_taken_out_of_the_draws(data):

@@ -17,6 +17,7 @@ from plsdof import (
     PCRegressor,
     PenalizedPLSRegressor,
     PLS2Regressor,
+    PLSClassifier,
     PLSRegressor,
     RidgeRegressor,
     load_model,
@@ -203,6 +204,37 @@ def test_skops_keeps_models(model):
         again = skops.loads(data, trusted=skops.get_untrusted_types(data=data))
         np.testing.assert_allclose(again.predict(X), one.predict(X), rtol=1e-12)
         np.testing.assert_allclose(again.predict_interval(X), one.predict_interval(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model", [PLS2Regressor(), PLS2Regressor(1), PLSClassifier(), PLSClassifier(2)], ids=repr
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_skops_keeps_components_of_several_responses(model, classes):
+    skops = pytest.importorskip("skops.io")
+    labels = np.array(list("abc"))[np.arange(len(Y)) % classes]
+    model.fit(X, labels if isinstance(model, PLSClassifier) else np.column_stack([Y, X[:, 0]]))
+    data = skops.dumps(model)
+    again = skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_allclose(again.dof_, model.dof_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("noise", ["dof", "naive", 2.5])
+def test_functions_of_a_model_take_its_noise_level(noise):
+    model = PLSRegressor(2, noise=noise).fit(X, Y)
+    found = coefficient_inference(model)
+    assert found.noise_variance == pytest.approx(model.noise_std_**2, rel=1e-12)
+    assert model.noise_std_**2 == pytest.approx(model.path_[2].noise_variance(noise), rel=1e-12)
+    np.testing.assert_allclose(
+        found.std_error, coefficient_inference(model.path_[2], noise=noise).std_error, rtol=1e-12
+    )
+    interval = prediction_interval(model, X, method="normal")
+    limits = np.column_stack([interval.lower, interval.upper])
+    np.testing.assert_allclose(model.predict_interval(X, method="normal"), limits, rtol=1e-12)
+    expected = prediction_interval(model.path_[2], X, method="normal", noise=noise)
+    np.testing.assert_allclose(interval.upper, expected.upper, rtol=1e-12)
+    assert model.summary().facts["noise estimated by"] == found.noise
 
 
 @pytest.mark.parametrize("model", [PLS2Regressor(1), KernelPLSRegressor(1)], ids=repr)

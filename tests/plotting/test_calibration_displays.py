@@ -44,6 +44,7 @@ from plsdof.plotting import (
     ScoresDisplay,
     SpectraDisplay,
     class_figure,
+    overview_figure,
 )
 
 matplotlib.use("Agg")
@@ -437,6 +438,9 @@ def test_methods_without_scores_or_predictors_say_so(ozone):
         LoadingsDisplay.from_path(kernel)
     with pytest.raises(NotAvailableError):
         ImportanceDisplay.from_estimator(KernelPLSRegressor(2).fit(X, y))
+    with pytest.raises(NotAvailableError):
+        CoefficientDisplay.from_model(kernel[2])
+    assert len(overview_figure(kernel[2]).axes) == 3
 
 
 def test_hostile_names_are_plain_text(spectra):

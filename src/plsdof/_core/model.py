@@ -17,7 +17,7 @@ import numpy as np
 
 from plsdof._core import choice
 from plsdof._core.choice import LEFT_OUT, Selection
-from plsdof._core.criteria import Noise, as_variance, counted_noise
+from plsdof._core.criteria import Noise, NoiseKind, as_variance, counted_noise
 from plsdof._core.display import NOT_YET, as_html, one_line, plural
 from plsdof._core.exact import Exact
 from plsdof._core.inputs import Array, read_only
@@ -54,6 +54,8 @@ class Model:
         How it was chosen; None for a model that was asked for.
     prepare : callable or None
         The steps of a Pipeline before the estimator of the model.
+    noise : str, float or None
+        Noise level of standard errors and intervals where none is asked for: that of the estimator.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Model:
     weights: Array | None = None
     selection: Selection | None = None
     prepare: Callable[[Any], Any] | None = None
+    noise: Noise = None
 
     # The closed form, and the row of it that is this model
     # -----------------------------------------------------
@@ -292,10 +295,16 @@ class Model:
     # Noise and derivatives
     # ---------------------
 
+    def noise_level(self, kind: Noise = None) -> NoiseKind | float:
+        """Return the kind of noise level, or the number, where ``kind`` is what was asked for."""
+        kind = self.noise if kind is None else kind
+        if kind is None:
+            return "jacobian" if self.path.given is None else LEFT_OUT
+        return kind
+
     def noise_variance(self, kind: Noise = None) -> float:
         """Estimate the noise variance, as `Path.noise_variance` does; a number is itself."""
-        if kind is None:
-            kind = "jacobian" if self.path.given is None else LEFT_OUT
+        kind = self.noise_level(kind)
         if not isinstance(kind, str):
             return as_variance(kind)
         if kind == LEFT_OUT:
@@ -453,9 +462,10 @@ class Mixture(Model):
 
     def noise_variance(self, kind: Noise = None) -> float:
         """Estimate the noise variance from rows left out; a number is itself."""
-        if kind is not None and not isinstance(kind, str):
+        kind = self.noise_level(kind)
+        if not isinstance(kind, str):
             return as_variance(kind)
-        if kind not in (None, LEFT_OUT):
+        if kind != LEFT_OUT:
             raise NotAvailableError(
                 f"The noise level of an average over recipes is 'left-out'; got {kind!r}."
             )

@@ -32,8 +32,8 @@ class Preparation(Protocol):
     is_linear: bool
     fills_holes: bool
 
-    def fit_transform(self, X: Any, y: Any) -> Any:
-        """Learn from rows, and return them prepared."""
+    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn from rows with weights, and return them prepared."""
 
     def transform(self, X: Any) -> Any:
         """Return rows prepared."""
@@ -129,7 +129,7 @@ class Recipe:
         else:
             rows, names = as_matrix(X, holes=chain.fills_holes), feature_names(X)
             y = as_response(y, len(rows))
-        prepared = chain.fit_transform(rows, y)
+        prepared = chain.fit_transform(rows, y, sample_weight)
         path = self.method.path(prepared, y, sample_weight=sample_weight, **self.options)
         path = path.after(chain, rows, names, recipe=self)
         if kept is None:

@@ -84,7 +84,7 @@ class Rows:
             # What was fitted to blocks does not know names.
             named = fit or hasattr(chain, "feature_names_in_")
             X = self.X if named else np.asarray(self.X)
-            values = chain.fit_transform(X, self.y) if fit else chain.transform(X)
+            values = chain.fit_transform(X, self.y, self.weights) if fit else chain.transform(X)
         except InvalidInputError as error:
             if not hasattr(error, "renamed"):
                 raise

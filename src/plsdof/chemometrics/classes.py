@@ -400,12 +400,19 @@ class ClassErrors:
         """Return a pandas data frame with one row per class."""
         return data_frame(self.columns(), self.classes.tolist())
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
+        """Return confusions and errors by class as a table in HTML, with the errors in words."""
         table: dict[str, Any] = {"class": [str(one) for one in self.classes]}
         table |= {
             f"as {name}": column for name, column in zip(self.classes, self.matrix.T, strict=True)
         }
-        return as_html(repr(self), table | self.columns())
+        title = (
+            f"Error {self.error:.3g}, balanced over classes {self.balanced_error:.3g}, of "
+            f"{self.matrix.sum():g} rows"
+        )
+        return as_html(title, table | self.columns())
+
+    _repr_html_ = to_html
 
     def __repr__(self) -> str:
         size = f"{len(self.classes)} classes, {self.matrix.sum():g} rows"

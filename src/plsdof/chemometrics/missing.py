@@ -14,7 +14,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plsdof._core.inputs import Array
+from plsdof._core.inputs import Array, as_weights
+from plsdof._core.standardize import require_enough
 from plsdof.errors import InvalidInputError
 
 # Neighbouring points that a line across a gap stands for; a band is a few times as wide.
@@ -111,20 +112,32 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     def __init__(self, rank: int = 0) -> None:
         self.rank = rank
 
-    def fit(self, X: Any, y: Any = None) -> "LowRankImputer":  # noqa: ARG002
-        """Learn means, deviations and components. y is not used."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002
+        sample_weight: Any = None,
+    ) -> "LowRankImputer":
+        """Learn means, deviations and components from rows with weights. y is not used."""
         values: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        weights = as_weights(sample_weight, len(values))
+        if weights is not None:
+            require_enough(int(np.count_nonzero(weights)), float(weights.sum()))
+        w = np.ones(len(values)) if weights is None else weights[weights > 0]
+        values = values if weights is None else values[weights > 0]
         known = ~np.isnan(values)
         empty = np.flatnonzero(~known.any(axis=0))
         if len(empty):
             raise InvalidInputError(
                 f"column {empty[0]} has no value to learn from; leave it out before the fit."
             )
-        mean, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+        count = w @ known
+        mean = w @ np.where(known, values, 0.0) / count
+        spread = np.sqrt(w @ np.where(known, values - mean, 0.0) ** 2 / count)
         self.scale_ = np.where(spread > 0, spread, 1.0)
         r = np.where(known, (values - mean) / self.scale_, 0.0)
-        k = _chosen(r, known, self.rank)
-        _, shift, self.loadings_ = _settled(r, known, k)
+        k = _chosen(r, known, w, self.rank, _distinct(values))
+        _, shift, self.loadings_ = _settled(r, known, w, k)
         self.mean_ = mean + self.scale_ * shift
         return self
 
@@ -145,48 +158,60 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         return tags
 
 
-def _chosen(r: Array, known: Mask, rank: int) -> int:
-    """Return how many components predict known values best that were taken out at random."""
-    n, p = r.shape
+def _distinct(values: Array) -> npt.NDArray[np.intp]:
+    """Return for each row the number of the first row that equals it, among rows that differ."""
+    seen: dict[bytes, int] = {}
+    return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in values])
+
+
+def _chosen(r: Array, known: Mask, w: Array, rank: int, distinct: npt.NDArray[np.intp]) -> int:
+    """Return how many components predict known values best that were taken out at random.
+
+    Rows that are the same lose the same values: a weight of 2 does what a row given twice does.
+    """
+    n, p = int(distinct.max()) + 1, r.shape[1]
     most = min(n - 1, p - 1)
     if rank:
         return int(min(rank, most))
-    taken = known & (np.random.default_rng([n, p]).uniform(size=r.shape) < _TAKEN_OUT)
+    drawn = np.random.default_rng([n, p]).uniform(size=(n, p))
+    taken = known & (drawn[distinct] < _TAKEN_OUT)
     rest = known & ~taken
     filled, errors = np.where(rest, r, 0.0), []
     for k in range(min(most, _MOST_COMPONENTS) + 1):
         # Each number begins where the last one ended.
-        filled = _settled(filled, rest, k)[0]
-        errors.append(float(np.mean((filled - r)[taken] ** 2)) if taken.any() else 0.0)
+        filled = _settled(filled, rest, w, k)[0]
+        errors.append(float(w @ np.sum((filled - r) ** 2 * taken, axis=1)))
         if k - int(np.argmin(errors)) >= _PATIENCE:
             break
     return int(np.argmin(errors))
 
 
-def _settled(r: Array, known: Mask, k: int) -> tuple[Array, Array, Array]:
+def _settled(r: Array, known: Mask, w: Array, k: int) -> tuple[Array, Array, Array]:
     """Decompose and fill in turns until values stay; return them, means and components."""
     for _ in range(_ROUNDS):
-        shift, W = _components(r, known, k)
+        shift, W = _components(r, known, w, k)
         before, r = r, _filled(r, known, shift, W)
         if np.abs(r - before).max() <= _SETTLED:
             break
     return r, shift, W
 
 
-def _components(r: Array, known: Mask, k: int) -> tuple[Array, Array]:
+def _components(r: Array, known: Mask, w: Array, k: int) -> tuple[Array, Array]:
     """Return column means and k components in units of the noise."""
-    n, p = r.shape
-    shift = r.mean(axis=0)
+    n, p = float(w.sum()), r.shape[1]
+    shift = w @ r / n
     centred = r - shift
     # The smaller of the two Gram matrices.
-    values, vectors = np.linalg.eigh(centred @ centred.T if n < p else centred.T @ centred)
+    rows = np.sqrt(w)[:, None] * centred
+    wide = len(rows) < p
+    values, vectors = np.linalg.eigh(rows @ rows.T if wide else rows.T @ rows)
     values, vectors = np.maximum(values[::-1][:k], _TINY), vectors[:, ::-1][:, :k]
-    if n < p:
-        vectors = centred.T @ (vectors / np.sqrt(values))
+    if wide:
+        vectors = rows.T @ (vectors / np.sqrt(values))
     # The noise is that of known values, by the freedom that components leave them.
-    rest = (centred - centred @ vectors @ vectors.T)[known]
-    freedom = max(rest.size - p - k * (n + p - k - 1), 1)
-    noise = max(rest @ rest / freedom, _NO_NOISE * (centred**2).sum() / n, _TINY)
+    rest = (centred - centred @ vectors @ vectors.T) ** 2 * known
+    freedom = max(w @ known.sum(axis=1) - p - k * (n + p - k - 1), 1)
+    noise = max(w @ rest.sum(axis=1) / freedom, _NO_NOISE * (rows**2).sum() / n, _TINY)
     return shift, vectors * np.sqrt(np.maximum(values / n - noise, 0.0) / noise)
 
 

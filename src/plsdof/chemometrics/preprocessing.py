@@ -40,11 +40,11 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plsdof._core.fit import METHODS
-from plsdof._core.inputs import Array
+from plsdof._core.inputs import Array, as_weights
 from plsdof._core.moments import Moments, block_moments
 from plsdof._core.recipe import Recipe
 from plsdof._core.rows import Rows
-from plsdof._core.standardize import CONSTANT_ULPS
+from plsdof._core.standardize import CONSTANT_ULPS, require_enough
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.large.blocks import RowBlocks
 
@@ -104,12 +104,19 @@ class StepKind:
     supervised: bool = False
     linear: bool = True
 
-    def fitted(self, rows: Array, y: Array | None = None, **parameters: Any) -> Any:
-        """Return the transformer with these parameters, fitted to rows."""
+    def fitted(
+        self, rows: Array, y: Array | None = None, weights: Array | None = None, **parameters: Any
+    ) -> Any:
+        """Return the transformer with these parameters, fitted to weighted rows."""
         module, _, name = self.transformer.rpartition(".")
+        weighted: dict[str, Any] = {}
+        if weights is not None and "reference_" in self.learned:  # which is all that it learns
+            parameters = {"reference": _middle(rows, weights, **parameters), **parameters}
+        elif weights is not None and self.learned:
+            weighted = {"sample_weight": weights}
         try:
             made = getattr(import_module(module), name)(**self.fixed, **parameters)
-            made.fit(rows, y) if self.supervised else made.fit(rows)
+            made.fit(rows, y, **weighted)
         except ImportError as error:
             raise MissingExtraError("chemotools", "spectra", "Preprocessing of spectra") from error
         for attribute in self.started:
@@ -301,18 +308,28 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def __init__(self, steps: str = NOTHING) -> None:
         self.steps = steps
 
-    def fit(self, X: Any, y: Any = None) -> "Preprocessor":
-        """Learn what the steps learn from rows: references, means, deviations."""
-        self.fit_transform(X, y)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Preprocessor":
+        """Learn what the steps learn from rows: references, means, deviations.
+
+        ``sample_weight`` counts rows, as for the estimators: 2 is a row that was given twice. In a
+        Pipeline give it to this step, too: ``fit(X, y, preprocessor__sample_weight=w, ...)``.
+        """
+        self.fit_transform(X, y, sample_weight)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **_: Any) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the preprocessed rows: each step is applied once."""
         chain, values = parse_chain(self.steps), self._checked(X, reset=True)
+        weights, response = as_weights(sample_weight, len(values)), y
+        learned: Any = slice(None)
+        if weights is not None:  # nothing is learned from rows without weight
+            require_enough(int(np.count_nonzero(weights)), float(weights.sum()))
+            learned = weights > 0
+            weights, response = weights[learned], None if y is None else np.asarray(y)[learned]
         transformers = []
         for name, parameters in chain:
             _require_columns(name, parameters, values.shape[1])
-            transformer = STEPS[name].fitted(values, y, **parameters)
+            transformer = STEPS[name].fitted(values[learned], response, weights, **parameters)
             transformers.append((name, transformer))
             # The next step learns from rows as this one leaves them.
             values = _applied(name, transformer, values)
@@ -510,6 +527,18 @@ def _applied(name: str, transformer: Any, values: Array) -> Array:
 # -------------------------------------------------------
 
 
+def _middle(rows: Array, weights: Array, method: str = "mean") -> Array:
+    """Return the mean or median of weighted rows. Shape (p,)."""
+    if method == "mean":
+        return np.asarray(weights @ rows / weights.sum())
+    order = np.argsort(rows, axis=0)
+    reached = np.cumsum(weights[order], axis=0) / weights.sum()
+    half = 0.5 * (1.0 + np.array([-1.0, 1.0]) * _FLAT)  # between two rows it is their mean
+    both = [np.argmax(reached >= one, axis=0)[None] for one in half]
+    ends = [np.take_along_axis(rows, np.take_along_axis(order, one, 0), 0)[0] for one in both]
+    return np.asarray((ends[0] + ends[1]) / 2.0)
+
+
 class UnitVariance(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Columns minus their means, divided by their standard deviations with divisor n - 1.
 
@@ -526,14 +555,20 @@ class UnitVariance(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     mean_: Array
     scale_: Array
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Learn means and standard deviations."""
         rows = np.asarray(X, dtype=np.float64)
         self.n_features_in_ = rows.shape[1]
-        self.mean_ = rows.mean(axis=0)
+        self.mean_ = np.average(rows, axis=0, weights=sample_weight)
         constant = np.ptp(rows, axis=0) <= CONSTANT_ULPS * np.abs(rows).max(axis=0)
-        self.scale_ = np.where(constant, 1.0, rows.std(axis=0, ddof=1))
+        self.scale_ = np.where(constant, 1.0, np.sqrt(self._variances(rows, sample_weight)))
         return self
+
+    def _variances(self, rows: Array, weights: Array | None) -> Array:
+        squares = (rows - self.mean_) ** 2
+        if weights is None:
+            return np.asarray(squares.sum(axis=0) / (len(rows) - 1))
+        return np.asarray(weights @ squares / (weights.sum() - 1.0))
 
     def transform(self, X: Any) -> Array:
         """Return rows in units of the columns. Shape (n, p)."""
@@ -543,10 +578,10 @@ class UnitVariance(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 class AdaptiveColumns(UnitVariance):
     """Columns of unit variance times |b_j| / max |b|, b the coefficients of a ridge regression.
 
-    Its penalty is the median of the squared singular values of the columns: half of the directions
-    are kept, half of them shrink. A column without a coefficient gets next to no weight. They look
-    at y, so Degrees of Freedom that take them for given are too small; rows left out, which make
-    them again, are right.
+    Its penalty is the median of the squared singular values of the columns that are not zero: half
+    of the directions are kept, half of them shrink. A column without a coefficient gets next to no
+    weight. They look at y, so Degrees of Freedom that take them for given are too small; rows left
+    out, which make them again, are right.
 
     Examples
     --------
@@ -556,13 +591,18 @@ class AdaptiveColumns(UnitVariance):
     array([0., 1., 0.])
     """
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn means, standard deviations and coefficients."""
-        super().fit(X)
+        super().fit(X, y, sample_weight)
         rows, response = self.transform(X), np.asarray(y, dtype=np.float64)
+        response = response - np.average(response, weights=sample_weight)
+        if sample_weight is not None:
+            root = np.sqrt(sample_weight)
+            rows, response = root[:, None] * rows, root * response
         U, S, Vt = np.linalg.svd(rows, full_matrices=False)
-        shrunk = S / (S**2 + np.median(S**2) + np.finfo(float).tiny)
-        b = np.abs((shrunk * (U.T @ (response - response.mean()))) @ Vt)
+        found = np.finfo(float).eps * max(rows.shape) * S.max(initial=0.0) < S
+        penalty = np.median(S[found] ** 2) if found.any() else np.finfo(float).tiny
+        b = np.abs((S / (S**2 + penalty) * (U.T @ response)) @ Vt)
         # A scale must be a number: a column of no use is divided by a large one.
         weight = np.maximum(b / max(b.max(), np.finfo(float).tiny), np.finfo(float).eps)
         self.scale_ = self.scale_ / weight
@@ -590,10 +630,11 @@ class EqualBlocks(UnitVariance):
     def __init__(self, sizes: tuple[int, ...] = ()) -> None:
         self.sizes = sizes
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn means and the total variances of the blocks."""
-        super().fit(X, y)
-        self.scale_ = block_scales(np.var(X, axis=0, ddof=1), self.sizes)
+        super().fit(X, y, sample_weight)
+        variances = self._variances(np.asarray(X, dtype=np.float64), sample_weight)
+        self.scale_ = block_scales(variances, self.sizes)
         return self
 
 

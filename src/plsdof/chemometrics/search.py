@@ -27,10 +27,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.fit import pls_path
-from plsdof._core.inputs import Array, as_count, read_only
+from plsdof._core.inputs import Array, as_count, as_weights, read_only
 from plsdof._core.path import PLSPath
+from plsdof._core.warnings import quietly
 from plsdof.chemometrics.diagnostics import vip
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 
 Mask = npt.NDArray[np.bool_]
 
@@ -98,6 +99,8 @@ class _Trials:
     X: Array
     y: Array
     options: "SelectedPLSRegressor"
+    weights: Array | None
+    groups: Any
     tried: list[tuple[str, Mask, float]] = field(default_factory=list)
     path: PLSPath = field(init=False)
     index: int = 0
@@ -109,10 +112,11 @@ class _Trials:
         """
         options = self.options
         most = min(options.max_components, len(self.X) - 1, int(mask.sum()))
-        path = pls_path(self.X[:, mask], self.y, most, scale=options.scale)
+        columns = self.X[:, mask]
+        path = pls_path(columns, self.y, most, scale=options.scale, sample_weight=self.weights)
         index, score = 0, float("inf")
         with contextlib.suppress(NotAvailableError):
-            chosen = path.select(options.criterion)
+            chosen = path.select(options.criterion, groups=self.groups, cv=options.cv)
             index, left = chosen.index, chosen.left_out
             if left is None:
                 found = path.criterion(options.criterion, spent=spent)[index]
@@ -233,6 +237,8 @@ class SelectedPLSRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Largest model to look at.
     scale : bool
         Scale the columns to unit variance.
+    cv : int, splitter or iterable, optional
+        Folds of the rows that are left out, as for `PLSRegressor`.
 
     Attributes
     ----------
@@ -295,24 +301,30 @@ class SelectedPLSRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         criterion: str = LEFT_OUT,
         max_components: int = _MOST_COMPONENTS,
         scale: bool = True,
+        cv: Any = None,
     ) -> None:
         self.search = search
         self.criterion = criterion
         self.max_components = max_components
         self.scale = scale
+        self.cv = cv
 
-    def fit(self, X: Any, y: Any) -> "SelectedPLSRegressor":
-        """Search, and keep the best model."""
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> "SelectedPLSRegressor":
+        """Search, and keep the best model; weights and groups as for `plsdof.PLSRegressor`."""
         kind, count = parse_search(self.search)
         as_count(self.max_components, "max_components", minimum=1)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=3)
-        trials = _Trials(X=X, y=y, options=self)
-        trials.fit(np.ones(X.shape[1], dtype=bool))
-        if kind == "vip":
-            _important(trials)
-        else:
-            count = count or min(DEFAULT_INTERVALS, X.shape[1])
-            _searched(trials, _intervals(X.shape[1], count), kind)
+        weights = as_weights(sample_weight, len(X))
+        trials = _Trials(X=X, y=y, options=self, weights=weights, groups=groups)
+        with quietly(RankExhaustedWarning):  # the largest model is only a limit to the search
+            trials.fit(np.ones(X.shape[1], dtype=bool))
+            if kind == "vip":
+                _important(trials)
+            else:
+                count = count or min(DEFAULT_INTERVALS, X.shape[1])
+                _searched(trials, _intervals(X.shape[1], count), kind)
         found = self.search_ = trials.best()
         model, self.support_ = found.path[found.index], found.support
         self.coef_ = np.zeros(X.shape[1])

@@ -23,6 +23,7 @@ from plsdof._core.inputs import (
     require_flag,
     unmasked,
 )
+from plsdof._core.model import members_of
 from plsdof._core.parallel import run_each
 from plsdof._core.standardize import centre_columns
 from plsdof._core.warnings import quietly
@@ -341,6 +342,8 @@ def _class_of(model: Any) -> tuple[str, str]:
 
 def _our_estimator(model: Any) -> Formula:
     one = model.model_
+    if any(getattr(each.path, "looks_at_y", False) for each in members_of(one)):
+        raise NotAvailableError("the preparation of the columns looks at y")
     if one.weights is not None:
         return Formula(
             value=one.dof,
@@ -428,7 +431,7 @@ _BLIND = (
     "sklearn.impute",
     "sklearn.preprocessing",
 )
-_SUPERVISED = "TargetEncoder"
+_SUPERVISED = ("TargetEncoder", "AdaptiveColumns")
 # Transformers that are made of others, and where these are.
 _CONTAINERS = {
     "ColumnTransformer": "transformers",
@@ -455,7 +458,9 @@ def _require_blind(transformer: Any) -> None:
     if module.startswith("sklearn.") and name in _CONTAINERS:
         for part in getattr(transformer, _CONTAINERS[name]):
             _require_blind(part[1])
-    elif name == _SUPERVISED or not f"{module}.".startswith(tuple(f"{one}." for one in _BLIND)):
+    elif getattr(transformer, "looks_at_y", False) or name in _SUPERVISED:
+        raise NotAvailableError(f"the transformer {name} looks at y")
+    elif not f"{module}.".startswith(tuple(f"{one}." for one in _BLIND)):
         raise NotAvailableError(f"the transformer {name} is not known to ignore y")
 
 

@@ -278,7 +278,6 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
             in the choice and in intervals. Criteria take rows as independent and refuse groups.
         """
         self._check_options(groups)
-        self._noise = getattr(self, "noise", None)
         # Memory maps and sparse matrices are checked like arrays.
         in_memory = isinstance(X, np.ndarray) or scipy.sparse.issparse(X)
         elsewhere = self._path_takes_sparse and not in_memory and plugin_for(X) is not None
@@ -452,6 +451,8 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
 
     def _publish(self, models: Sequence[Model]) -> None:
         """Set the attributes: values for one response, one entry per column for several."""
+        noise = getattr(self, "noise", None)
+        models = [replace(one, noise=noise) for one in models]
         self.models_ = tuple(models)
         self._publish_coef(models)
         selections = [one.selection for one in models]
@@ -487,8 +488,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
     @property
     def noise_std_(self) -> float:
         """Noise standard deviation of the chosen model; (q,) array if y had columns."""
-        variances = [one.noise_variance(self._noise) for one in self._fitted().models_]
-        noise: float = self._one_or_array(np.sqrt(variances).tolist())
+        noise: float = self._one_or_array([one.noise_std for one in self._fitted().models_])
         return noise
 
     def predict_interval(
@@ -543,8 +543,6 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         """
         rows = self.path_rows(X)
         options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
-        if str(method) == "normal" or str(kind) != "observation":
-            options["noise"] = self._noise
         intervals = [
             inference.prediction_interval(one, rows, covariance=covariance, **options)
             for one in self.models_
@@ -682,7 +680,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
     ) -> list[inference.CoefficientInference]:
         """Return what is known about the coefficients of every response."""
         models = self._fitted().models_
-        options: dict[str, Any] = {"level": level, "covariance": covariance, "noise": self._noise}
+        options: dict[str, Any] = {"level": level, "covariance": covariance}
         return [inference.coefficient_inference(one, **options) for one in models]
 
     def _choice(self) -> Any:

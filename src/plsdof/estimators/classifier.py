@@ -315,9 +315,9 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             scores=read_only(scores / left.weights.sum()),
             criterion=LOG_LOSS,
             rule="best-model",
-            summary=f"{plural(m, 'component')} (log loss of rows left out {left.log_loss[m]:.4g}, "
-            f"error {left.error[m]:.4g}): the smallest log loss of rows left out, with a small "
-            "price for complexity.",
+            # Errors by class make the choice again without each fold, and are said beside them.
+            summary=f"{plural(m, 'component')} (log loss of rows left out {left.log_loss[m]:.4g}): "
+            "the smallest log loss of rows left out, with a small price for complexity.",
             _remarks=tuple(remarks),
         )
 

@@ -60,7 +60,7 @@ def reference_df(model: Model, noise: Noise) -> float:
 
     Such a variance is known, and the normal distribution needs no allowance for an estimate.
     """
-    return satterthwaite(model) if isinstance(noise, str | None) else float("inf")
+    return satterthwaite(model) if isinstance(model.noise_level(noise), str) else float("inf")
 
 
 def residual_share(model: Model) -> Array:

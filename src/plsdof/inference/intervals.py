@@ -702,9 +702,8 @@ def _upper_excess_kurtosis(model: Model, share: Array) -> float:
 
 def noise_in_words(model: Model, noise: Noise) -> str:
     """Return where a noise variance comes from: the kind asked for, the usual one, or a number."""
-    if noise is None:
-        return "jacobian" if model.path.given is None else "left-out"
-    return noise if isinstance(noise, str) else "given"
+    level = model.noise_level(noise)
+    return level if isinstance(level, str) else "given"
 
 
 def _held_fixed(model: str, covariance: str) -> str:

@@ -335,7 +335,8 @@ def overview_figure(
     -------
     matplotlib.figure.Figure
         Not registered with pyplot: save it with ``figure.savefig(file)``. Where the rows are not in
-        memory, the second panel shows a criterion instead of errors, and the fourth is left out.
+        memory, the second panel shows a criterion instead of errors, and the fourth is left out;
+        kernel models have no third, as their coefficients belong to rows.
 
     Examples
     --------
@@ -353,9 +354,12 @@ def overview_figure(
     dof.set_title("What the models cost")
     CriterionDisplay.from_path(model, response=response, ax=choice)
     choice.set_title("How the model was chosen" if model.selection else "How well models predict")
-    CoefficientDisplay.from_model(model, level=level, per=None, response=response, ax=coefficients)
-    note = coefficients.get_title()
-    coefficients.set_title("Coefficients of the model" + (f"\n{note}" if note else ""))
+    if model.path.is_dual:  # coefficients of a kernel belong to rows
+        coefficients.remove()
+    else:
+        options: Any = {"level": level, "per": None, "response": response, "ax": coefficients}
+        note = CoefficientDisplay.from_model(model, **options).ax_.get_title()
+        coefficients.set_title("Coefficients of the model" + (f"\n{note}" if note else ""))
     if model.path.given is None:
         rows.remove()
     else:

@@ -268,6 +268,11 @@ class CoefficientDisplay(FeatureDisplay):
             predictors are wavelengths.
         """
         model = as_model(model)
+        if model.path.is_dual:
+            raise NotAvailableError(
+                "A kernel model has one coefficient per training row and none per predictor, so "
+                "there are no coefficients to draw; see PredictionDisplay for the fit."
+            )
         result, reason = inference_or_reason(model, level)
         features = style.feature_axis(model.path.feature_names, len(model.coef))
         if per is None:

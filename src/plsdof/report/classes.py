@@ -10,9 +10,12 @@ from plsdof.plotting.style import readable
 
 _TITLES = {"left-out": "Rows left out", "calibration": "Calibration, as fitted", "test": "Test set"}
 _PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<style>body {{ font: 16px/1.5 sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }}
-td, th {{ padding: 2px 10px; text-align: right }} svg {{ max-width: 100%; height: auto }}
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<style>:root {{ color-scheme: light dark }}
+body {{ font: 16px/1.5 sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }}
+td, th {{ padding: 2px 10px; text-align: right }}
+svg {{ max-width: 100%; height: auto; background: white }}
 .scroll {{ overflow-x: auto }}</style>
 </head><body><h1>{title}</h1>{body}</body></html>
 """
@@ -40,5 +43,5 @@ def class_body(analysis: ClassAnalysis) -> str:
     body = "".join(f"<p>{escape(readable(one, 900))}</p>" for one in sentences)
     body += picture.getvalue().partition("<svg")[1] + picture.getvalue().partition("<svg")[2]
     for rows, found in analysis.errors.items():
-        body += f"<h2>{_TITLES[rows]}</h2><div class='scroll'>{found._repr_html_()}</div>"
+        body += f"<h2>{_TITLES[rows]}</h2><div class='scroll'>{found.to_html()}</div>"
     return body

@@ -297,6 +297,11 @@ class PLS2Path:
         """The paths of the responses, each with the others held fixed."""
         return tuple(self._of(j) for j in range(len(self.names)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the responses, which know the path: files of it hold no cycles."""
+        made_again = {"responses", "_known_left_out"}
+        return {name: value for name, value in self.__dict__.items() if name not in made_again}
+
     def _of(self, j: int) -> ResponsePath:
         joint, method = self.joint, replace(PLS2, path=partial(_in_place, self, j))
         found = ResponseFilter(joint, j)
