@@ -1,0 +1,384 @@
+"""The doors of the package: what each of them answers to a request, in one form.
+
+The content that the command line prints for machines is what the others are compared with. An
+answer has single numbers ("answer"), columns of them ("tables") and remarks.
+"""
+
+import json
+import os
+import re
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+from openpyxl import load_workbook
+from typer.testing import CliRunner
+
+from _helpers.requests import Asked
+from plsdof.analysis import Request, analyse
+from plsdof.analysis.remarks import significant
+from plsdof.analysis.tables import to_content
+from plsdof.app.session import key_of
+from plsdof.app.view import Workbench
+from plsdof.chemometrics.checks import check_calibration
+from plsdof.cli import app as program
+from plsdof.cli.browser import CommandLine
+from plsdof.cli.predict import Predictions, predict_table
+from plsdof.errors import PlsdofError
+from plsdof.files import load_model, read_table
+from plsdof.files.writing import plain
+from plsdof.report._numbers import rounded, rounded_one
+
+# Of each table the columns that every door is to have.
+FITTED = {
+    "path": ("dof", "naive_dof", "rss", "explained", "sigma", "rmsec", "rmsecv", "q2"),
+    "coefficients": ("coef", "std_error", "lower", "upper", "p_value"),
+    "recipes": ("rmsecv", "weight"),
+    "unusual": ("row", "t2", "q", "leverage", "studentized"),
+    "test": ("observed", "prediction"),
+}
+MERIT = ("n", "rmse", "r2", "bias", "sep", "rpd", "rpiq", "slope", "intercept")
+SHARES = ("sensitivity", "specificity", "precision")
+PREDICTED = ("prediction", "lower", "upper", "mean_lower", "mean_upper", "t2", "q", "status")
+CHECKED = ("reference", "predicted", "error", "t2", "q")
+
+
+class Absent(Exception):  # noqa: N818
+    """The door has no answer to such a request."""
+
+
+@dataclass
+class Answer:
+    """What a door answers."""
+
+    answer: dict = field(default_factory=dict)
+    tables: dict = field(default_factory=dict)
+    remarks: list = field(default_factory=list)
+    refused: str = ""
+    # How one number, and a column of them, are rounded.
+    one: object = float
+    column: object = list
+
+
+def sixteen(value):
+    """Return a number with the digits that a spreadsheet keeps."""
+    return float(f"{value:.16g}") if isinstance(value, float) else value
+
+
+def in_spreadsheet(values):
+    return [sixteen(one) for one in values]
+
+
+def said(text):
+    """Return a text as all doors may have it: without breaks and what marks options."""
+    return re.sub(r"[-=\s'\"]+", " ", text).strip()
+
+
+def numbers(values):
+    """Return a column as a list, None where a number is missing."""
+    found = np.asarray(values).tolist()
+    return [None if one is None or one != one else one for one in found]
+
+
+def columns(rows, names):
+    """Turn a list of rows into columns."""
+    known = [name for name in names if rows and name in rows[0]]
+    return {name: numbers([row[name] for row in rows]) for name in known}
+
+
+# What content for machines says
+# ------------------------------
+
+
+def of_fit(content):
+    if "responses" in content:
+        return together([of_fit(one) for one in content["responses"]])
+    made = Answer(remarks=list(content["notes"]))
+    if "classes" in content:
+        made.answer = {"size": content["n_components"], "dof": content["dof"]}
+        for rows, found in content["errors"].items():
+            made.answer[f"error {rows}"] = found["error"]
+            made.tables |= {f"errors {rows} {name}": numbers(found[name]) for name in SHARES}
+        return made
+    sigma, merit = content["sigma"], content["merit"]
+    made.answer = {
+        "size": content["choice"]["parameter"],
+        "dof": content["choice"]["dof"],
+        "sigma": sigma["value"],
+        "sigma from": sigma["lower"],
+        "sigma to": sigma["upper"],
+        "intercept": content["intercept"]["value"],
+        **{f"{rows} {name}": one[name] for rows, one in merit.items() for name in MERIT},
+    }
+    if content["permutations"]:
+        made.answer["permutations"] = content["permutations"]["p_value"]
+    lists = {**content, "test": (content["test"] or {}).get("rows", [])}
+    for table, names in FITTED.items():
+        found = columns(lists[table], names)
+        made.tables |= {f"{table} {name}": values for name, values in found.items()}
+    return made
+
+
+def together(parts):
+    """Return the answers of several responses as one."""
+    made = replace(parts[0], answer={}, tables={}, remarks=[])
+    for place, part in enumerate(parts):
+        made.answer |= {f"{place} {name}": value for name, value in part.answer.items()}
+        made.tables |= {f"{place} {name}": values for name, values in part.tables.items()}
+        made.remarks += part.remarks
+    return made
+
+
+def of_predictions(content):
+    rows = content["predictions"]
+    made = Answer(remarks=list(content["notes"]))
+    made.tables = columns(rows, [*PREDICTED, *(name for name in rows[0] if name[:2] == "P(")])
+    made.answer = dict(content["limits"] or {}) | dict(content["merit"] or {})
+    return made
+
+
+def of_check(content):
+    made = Answer(remarks=[*content["notes"], *(one["text"] for one in content["verdicts"])])
+    for one in content["verdicts"]:
+        made.answer |= {one["name"]: one["value"], f"limit of {one['name']}": one["limit"]}
+    made.tables = {name: numbers(content["columns"][name]) for name in CHECKED}
+    return made
+
+
+def of_others(content):
+    """Return all numbers of what makes or compares models."""
+    made = Answer(remarks=list(content.get("notes", ())))
+    for name, value in content.items():
+        if isinstance(value, int | float | None):
+            made.answer[name] = value
+        elif isinstance(value, dict) and name != "written":
+            made.answer |= {f"{name} {key}": one for key, one in value.items()}
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            keys = [key for key in value[0] if isinstance(value[0][key], int | float)]
+            made.tables |= {f"{name} {key}": numbers([one[key] for one in value]) for key in keys}
+    return made
+
+
+READERS = {"fit": of_fit, "predict": of_predictions, "check": of_check}
+
+
+def read(verb, content):
+    """Return the answer that content for machines holds, which may not be JSON yet."""
+    return READERS.get(verb, of_others)(json.loads(json.dumps(plain(content))))
+
+
+# The doors
+# ---------
+
+
+class House:
+    """The tables, and what each door has answered already."""
+
+    def __init__(self, folder):
+        self.folder, self.answers, self.models, self.contents = folder, {}, {}, {}
+        self.bench = Workbench(CommandLine())
+        (folder / "made").mkdir()
+
+    def ask(self, door, asked):
+        """Return what a door answers; why it refuses; or None, if it knows no such request."""
+        key = (door, str(asked))
+        if key not in self.answers:
+            try:
+                self.answers[key] = getattr(self, door)(asked)
+            except PlsdofError as error:
+                self.answers[key] = Answer(refused=str(error))
+            except (Absent, KeyError, TypeError):
+                self.answers[key] = None
+        return self.answers[key]
+
+    def run(self, *words):
+        """Run a command; return what it prints, or raise why it refuses."""
+        result = CliRunner().invoke(program, [*words])
+        if result.exit_code == 2:
+            raise PlsdofError(result.stderr.removeprefix("Error: "))
+        assert result.exit_code in (0, 3), result.output
+        return result.stdout
+
+    def model(self, options):
+        """Fit the model that is asked about, and return its file."""
+        key = str(options)
+        if key not in self.models:
+            file = f"made/model-{len(self.models)}.json"
+            words = Asked(options={k: v for k, v in options.items() if k != "file"}).words()
+            self.run("fit", options["file"], *words, "--model", file, "--quiet")
+            self.models[key] = file
+        return self.models[key]
+
+    def command(self, asked):
+        """Return the words of the command line."""
+        if asked.model is None:
+            return [asked.verb, asked.file, *asked.words()]
+        model, new = self.model(asked.model), ["--out", "made/new.json"]
+        if asked.verb == "transfer":
+            return ["transfer", model, "--primary", asked.file, *asked.words(), *new]
+        return [asked.verb, model, asked.file, *asked.words(), *new * (asked.verb == "adjust")]
+
+    def content(self, asked):
+        """Return what is printed for machines, and where the files are that other doors read."""
+        key = str(asked)
+        if key not in self.contents:
+            wanted = {"fit": ("out", "report"), "predict": ("out",), "check": ("report",)}
+            name, ends = f"made/{len(self.contents)}", {"out": ".xlsx", "report": ".html"}
+            files = {one: name + ends[one] for one in wanted.get(asked.verb, ())}
+            words = [word for one, file in files.items() for word in (f"--{one}", file)]
+            found = json.loads(self.run(*self.command(asked), *words, "--json"))
+            self.contents[key] = SimpleNamespace(found=found, **files)
+        return self.contents[key]
+
+    def json(self, asked):
+        return READERS.get(asked.verb, of_others)(self.content(asked).found)
+
+    def terminal(self, asked):
+        """Return what is printed for people; numbers are looked for in the text."""
+        text = said(self.run(*self.command(asked)))
+        expected = self.json(asked)
+        known = {}
+        for name, value in expected.answer.items():
+            forms = {significant(value), "-" if value is None else f"{value:.2f}", f"{value}"}
+            if any(said(one) in text for one in forms):
+                known[name] = value
+        remarks = [one for one in expected.remarks if said(one) in text]
+        return Answer(answer=known, tables=expected.tables, remarks=remarks)
+
+    def python(self, asked):
+        """Return what a program gets from the functions of the package."""
+        options = dict(asked.options)
+        if asked.verb == "fit":
+            known = {"response", *Request.__dataclass_fields__}
+            if set(options) - known or len(options["response"]) > 1:
+                raise Absent
+            (response,) = options.pop("response")
+            if "cv" in options and options["cv"].isdecimal():
+                options["cv"] = int(options["cv"])
+            table = read_table(asked.file)
+            names = [one for one in table.names if one != response and not table.is_text(one)]
+            if table.is_text(response):
+                raise Absent
+            X = table.with_names(table.numbers(tuple(names)), names)
+            y = table.numbers((response,))[:, 0]
+            found = analyse(X, y, Request(**options), response=response, source=asked.file)
+            return read("fit", to_content(found))
+        if asked.model is None or asked.verb == "transfer":
+            raise Absent
+        model, table = load_model(self.model(asked.model)), read_table(asked.file)
+        if asked.verb == "predict":
+            return read("predict", predict_table(model, table, **options).to_content(model))
+        X = table.numbers(model.columns)
+        y = table.numbers(("y",))[:, 0] if "y" in table.names else None
+        if asked.verb == "check":
+            return read("check", asdict(check_calibration(model, X, y)) | {"notes": ()})
+        kind = "slope" if options.get("slope") else "bias"
+        model.adjusted(X, y, kind, reason=options["reason"])
+        raise Absent
+
+    def workbook(self, asked):
+        """Return what a spreadsheet has."""
+        file = self.content(asked).out
+        book = load_workbook(file, read_only=True, data_only=True)
+        sheets = {}
+        for sheet in book:
+            first, *rest = sheet.iter_rows(values_only=True)
+            sheets[sheet.title] = {name: list(v) for name, *v in zip(first, *rest, strict=True)}
+        book.close()
+        if asked.verb == "predict":
+            return Answer(tables=sheets["predictions"], one=sixteen, column=in_spreadsheet)
+        parts = {}
+        for title, found in sheets.items():
+            names = [*asked.options["response"]] if len(asked.options["response"]) > 1 else [""]
+            place = next((i for i, one in enumerate(names) if title.startswith(one)), 0)
+            parts.setdefault(place, {})[title.removeprefix(names[place]).strip()] = found
+        made = [self._sheets(parts[place]) for place in sorted(parts)]
+        return made[0] if len(made) == 1 else together(made)
+
+    @staticmethod
+    def _sheets(sheets):
+        names = {"models": "path", "rows": "unusual"}
+        made = Answer(one=sixteen, column=in_spreadsheet)
+        merit = sheets.get("figures of merit", {})
+        for place, rows in enumerate(merit.get("rows", ())):
+            made.answer |= {f"{rows} {name}": merit[name][place] for name in MERIT}
+        for title, found in sheets.items():
+            if title == "rows":
+                keep = [place for place, one in enumerate(found["beyond"]) if one]
+                found = {name: [values[i] for i in keep] for name, values in found.items()}
+            table = names.get(title, title)
+            made.tables |= {f"{table} {name}": values for name, values in found.items()}
+        made.remarks = sheets.get("remarks", {}).get("words", [])
+        return made
+
+    def report(self, asked):
+        """Return what a page has embedded."""
+        page = Path(self.content(asked).report).read_text(encoding="utf-8")
+        found = re.search(r'type="application/json" id="(data|pages)">(.*?)</script>', page, re.S)
+        if found is None:
+            raise Absent
+        content = json.loads(found[2])
+        if found[1] == "pages":
+            inside = [re.search(r'id="data">(.*?)</script>', one, re.S) for one in content["pages"]]
+            return together([self._page(json.loads(one[1])) for one in inside])
+        return of_check(content) if asked.verb == "check" else self._page(content)
+
+    def app(self, asked):
+        """Return what the page of the app gets."""
+        os.chdir(self.folder)
+        if asked.verb == "fit":
+            found = self.bench.show({"file": asked.file, **asked.options})
+            if found["content"] is None:
+                raise Absent
+            return self._page(found["content"])
+        if asked.verb in ("transfer", "compare"):
+            raise Absent
+        adjusted, verb = {}, asked.verb
+        if verb == "adjust":
+            kind = "slope" if asked.options.get("slope") else "bias"
+            about = {"file": asked.file, "kind": kind, "why": asked.options["reason"]}
+            adjusted, verb = {key_of(asked.model): about}, "predict"
+        found = self.bench.predict({"y": asked.model}, asked.file, verb, adjusted)["y"]
+        if asked.verb == "adjust":
+            raise Absent
+        if verb == "check":
+            found["columns"] = found["chart"]
+            verdicts = found["tests"]
+            return replace(
+                of_check(plain({"verdicts": verdicts, "notes": found["notes"], "columns": {}}))
+            )
+        known = {name: found[name] for name in Predictions.__dataclass_fields__}
+        model = load_model(self.model(asked.model))
+        return read("predict", Predictions(**known).to_content(model))
+
+    @staticmethod
+    def _page(content):
+        """Return what the content of a page says; its numbers are rounded."""
+        models, place = content["models"], content["chosen"]
+        detail = content["details"][place - content["first"]]
+        made = Answer(one=rounded_one, column=rounded)
+        made.answer = {
+            "size": models["parameter"][place],
+            "dof": models["dof"][place],
+            "sigma": models["sigma"][place],
+            "sigma from": detail["sigma_low"],
+            "sigma to": detail["sigma_high"],
+        }
+        for one in detail["merit"]:
+            made.answer |= {f"{one['name']} {name}": one[name] for name in MERIT}
+        if content["permutation"]:
+            made.answer["permutations"] = content["permutation"]["p"]
+        size = len(models["dof"]) - (content["average"] is not None)
+        made.tables |= {f"path {name}": models[name][:size] for name in FITTED["path"]}
+        made.tables |= {f"coefficients {name}": detail[name] for name in ("coef", "lower", "upper")}
+        found = columns(detail["rows"]["suspects"], FITTED["unusual"])
+        made.tables |= {f"unusual {name}": values for name, values in found.items()}
+        if content["recipes"]:
+            made.tables["recipes rmsecv"] = content["recipes"]["rmsecv"]
+        if content["test"]:
+            made.tables["test observed"] = content["test"]["observed"]
+            made.tables["test prediction"] = detail["test"]["predicted"]
+        made.remarks = [*content["doubts"], *content["notes"], *content["guesses"]]
+        made.remarks += [content["error_words"], content["search"], detail["reason"]]
+        return made
