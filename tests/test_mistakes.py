@@ -6,7 +6,15 @@ import pytest
 from _helpers.problems import make_problem
 from sklearn.exceptions import NotFittedError
 
-from plsdof import PLSRegressor, compare_paths, cross_validate, dof_lower_bound, pls_path
+from plsdof import (
+    PLSClassifier,
+    PLSRegressor,
+    compare_paths,
+    cross_validate,
+    degrees_of_freedom,
+    dof_lower_bound,
+    pls_path,
+)
 from plsdof.chemometrics import (
     SelectedPLSRegressor,
     figures_of_merit,
@@ -14,6 +22,7 @@ from plsdof.chemometrics import (
     q_residuals,
     vip,
 )
+from plsdof.datasets import make_spectra
 from plsdof.errors import (
     InvalidInputError,
     PlsdofError,
@@ -23,7 +32,12 @@ from plsdof.errors import (
 )
 from plsdof.estimators import PLS2Regressor
 from plsdof.files import file_blocks, frozen_model, read_table
-from plsdof.inference import prediction_interval
+from plsdof.inference import (
+    permutation_test,
+    prediction_interval,
+    residual_bootstrap,
+    simultaneous_band,
+)
 from plsdof.large import ArrayBlocks, Moments
 from plsdof.plotting import (
     ComparisonDisplay,
@@ -234,3 +248,29 @@ def test_a_column_is_given_by_its_name(tmp_path):
         file_blocks(file, 0)
     with pytest.raises(InvalidInputError, match="a column is given by its name; got int"):
         file_blocks(file, "y", columns=[1])
+
+
+ENDLESS = 10**9
+BEYOND_REASON = {
+    "simultaneous_band": lambda: simultaneous_band(PATH[2], n_draws=ENDLESS),
+    "residual_bootstrap": lambda: residual_bootstrap(PATH[2], n_draws=ENDLESS),
+    "permutation_test": lambda: permutation_test(PATH, n_permutations=ENDLESS),
+    "degrees_of_freedom": lambda: degrees_of_freedom(
+        PLSRegressor(2), X, Y, n_draws=ENDLESS, method="monte-carlo"
+    ),
+    "p_values": lambda: cross_validate(X, Y, cv=5).p_values(n_permutations=ENDLESS),
+    "classes": lambda: PLSClassifier(2).permutation_test(X, Y > 0, n_permutations=ENDLESS),
+    "repeats": lambda: cross_validate(X, Y, cv=5, repeats=ENDLESS),
+    "folds": lambda: cross_validate(X, Y, cv=ENDLESS),
+    "blocks": lambda: PATH.left_out(cv=f"blocks:{ENDLESS - 1}"),
+    "components": lambda: pls_path(X, Y, ENDLESS, strict=True),
+    "spectra": lambda: make_spectra(ENDLESS, 2),
+    "wavelengths": lambda: make_spectra(2, ENDLESS),
+    "spectra and wavelengths": lambda: make_spectra(10**5, 10**5),
+}
+
+
+@pytest.mark.parametrize("what", BEYOND_REASON)
+def test_a_number_beyond_reason_is_refused_before_memory_is_taken(what):
+    with pytest.raises((InvalidInputError, RankExhaustedError)):
+        BEYOND_REASON[what]()

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.display import one_line
-from plsdof._core.inputs import as_count, as_generator
+from plsdof._core.inputs import as_count, as_draws, as_generator
 from plsdof.errors import InvalidInputError
 
 Integers = npt.NDArray[np.intp]
@@ -123,7 +123,7 @@ def make_folds(
     if isinstance(cv, int | np.integer):
         k = as_count(cv, "cv", minimum=2)
         k = k if codes is None else max(2, min(k, units))
-        repeats = as_count(repeats, "repeats", minimum=1)
+        repeats = as_draws(repeats, "repeats", minimum=1, kept=n)
         random = None if rng is None and repeats == 1 else as_generator(0 if rng is None else rng)
         folds = _dealt_folds(n, k, codes, repeats, random, in_blocks=blocks is not None)
     else:

@@ -23,6 +23,8 @@ Array = npt.NDArray[np.float64]
 _HEAVIEST = 1e70
 # Counts beyond this one are mistakes.
 _MOST = 10**12
+# A million draws give quantiles and p-values three digits; all of them may keep 4 GB of numbers.
+_MOST_DRAWS, _MOST_KEPT = 10**6, 5 * 10**8
 # How the names of types of dates, times and time spans begin, in numpy, pandas and polars.
 _DATES = re.compile("date|time|duration")
 
@@ -278,14 +280,19 @@ def as_weights(sample_weight: Any, n_rows: int) -> Array | None:
     return None if np.all(weights == 1) else weights
 
 
-def as_count(value: Any, name: str, *, minimum: int = 0) -> int:
+def as_count(value: Any, name: str, *, minimum: int = 0, most: int = _MOST) -> int:
     """Return ``value`` as an int that is at least ``minimum``."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not minimum <= value <= _MOST:
-        limit = f"at most {_MOST:,}" if whole and value > minimum else f">= {minimum}"
+    if not whole or not minimum <= value <= most:
+        limit = f"at most {most:,}" if whole and value > minimum else f">= {minimum}"
         noun = "" if whole else "a whole number "
         raise InvalidInputError(f"{name} must be {noun}{limit}; got {value!s:.80}.")
     return int(value)
+
+
+def as_draws(value: Any, name: str, *, minimum: int, kept: int = 1) -> int:
+    """Return a number of draws, permutations or repeats; each keeps so many numbers in memory."""
+    return as_count(value, name, minimum=minimum, most=min(_MOST_DRAWS, _MOST_KEPT // max(kept, 1)))
 
 
 Word = TypeVar("Word", bound=str)

@@ -14,7 +14,7 @@ from plsdof._core.fit import pls_path
 from plsdof._core.inputs import (
     Array,
     as_choice,
-    as_count,
+    as_draws,
     as_generator,
     as_matrix,
     as_one_positive,
@@ -557,7 +557,7 @@ def monte_carlo_dof(
     >>> round(estimate.value, 6)
     20.0
     """
-    B = as_count(n_draws, "n_draws", minimum=4)
+    B = as_draws(n_draws, "n_draws", minimum=4)
     seeds = rng.integers(2**32, size=B).tolist()
     work = partial(_draw, fit=fit, y=y, step=step)
     outcomes = run_each(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plsdof._core.inputs import Array, as_choice, as_count, as_generator, as_positive
+from plsdof._core.inputs import Array, as_choice, as_draws, as_generator, as_positive
 from plsdof.datasets.real import CONSTITUENTS, Constituent, make_bunch, shipped
 
 if TYPE_CHECKING:  # takes a second to import
@@ -64,8 +64,8 @@ def make_spectra(
     >>> spectra.data.shape, spectra.target_names, spectra.simulated
     ((50, 200), ['water'], True)
     """
-    n = as_count(n_samples, "n_samples", minimum=1)
-    p = as_count(n_features, "n_features", minimum=1)
+    p = as_draws(n_features, "n_features", minimum=1)
+    n = as_draws(n_samples, "n_samples", minimum=1, kept=p)
     as_choice(response, "response", CONSTITUENTS)
     deviation = float(as_positive(noise, "noise", or_zero=True)[0])
     rng = as_generator(random_state, "random_state")

@@ -21,6 +21,7 @@ from plsdof._core.inputs import (
     Array,
     as_choice,
     as_count,
+    as_draws,
     as_float,
     as_generator,
     as_weights,
@@ -424,7 +425,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         The p-value is exact for exchangeable rows, or groups. Cost: one fit per permutation.
         """
         draws, generator = (
-            as_count(n_permutations, "n_permutations", minimum=19),
+            as_draws(n_permutations, "n_permutations", minimum=19),
             as_generator(rng),
         )
         labels = np.asarray(y)

@@ -19,7 +19,7 @@ from plsdof._core.display import as_html, data_frame, one_line
 from plsdof._core.inputs import (
     Array,
     as_choice,
-    as_count,
+    as_draws,
     as_generator,
     as_level,
     feature_names,
@@ -446,7 +446,7 @@ def simultaneous_band(
     >>> simultaneous_band(path[2]).critical  # 1.97 for one coefficient alone
     2.8...
     """
-    n_draws = as_count(n_draws, "n_draws", minimum=100)
+    n_draws = as_draws(n_draws, "n_draws", minimum=100)
     model = as_model(model)
     root = covariance_root(model, covariance, noise=noise)
     df, std_error = root.df, root.std_error()

@@ -13,7 +13,7 @@ import numpy as np
 from plsdof._core.criteria import Noise
 from plsdof._core.exact import Exact
 from plsdof._core.filters import PLSFilter
-from plsdof._core.inputs import Array, as_count, as_generator, as_level, read_only
+from plsdof._core.inputs import Array, as_draws, as_generator, as_level, read_only
 from plsdof._core.krylov import golub_kahan
 from plsdof._core.model import as_model, as_path
 from plsdof._core.rounding import distinct_nodes
@@ -79,9 +79,9 @@ def residual_bootstrap(
     array([0.06, 0.02, 0.14])
     """
     model = as_model(model)
-    n_draws = as_count(n_draws, "n_draws", minimum=2)
     complete = model.exact.complete()
-    units = complete.units
+    units, p = complete.units, len(model.coef)
+    n_draws = as_draws(n_draws, "n_draws", minimum=2, kept=units.n_rows + p)
     # Residuals in units where rows have equal noise, of the size of the noise.
     root = 1.0 if units.row_scale is None else units.row_scale
     residuals = root * model.residuals
@@ -289,8 +289,9 @@ def permutation_test(
     >>> permutation_test(pls_path(X, X[:, 0] + rng.normal(size=40))).p_value
     0.001
     """
-    n_permutations = as_count(n_permutations, "n_permutations", minimum=19)
     path = as_path(path)
+    kept = path.exact.units.n_rows + len(path)
+    n_permutations = as_draws(n_permutations, "n_permutations", minimum=19, kept=kept)
     exact = path.exact
     if exact.units.row_scale is not None:
         raise NotAvailableError(

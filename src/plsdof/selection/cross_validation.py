@@ -22,7 +22,7 @@ from plsdof._core.folds import make_folds as make_folds
 from plsdof._core.inputs import (
     Array,
     as_choice,
-    as_count,
+    as_draws,
     as_fraction,
     as_generator,
     as_matrix,
@@ -269,7 +269,7 @@ def sign_flip_p_values(losses: Array, best: int, n_permutations: int, rng: Any) 
     >>> sign_flip_p_values(np.array([[3.0, 1.0]] * 20), 1, 99, 0)
     array([0.01, 1.  ])
     """
-    flips, rng = as_count(n_permutations, "n_permutations", minimum=1), as_generator(rng)
+    flips, rng = as_draws(n_permutations, "n_permutations", minimum=1), as_generator(rng)
     d = losses - losses[:, [best]]
     # Sums in another order differ by rounding, and so do models that are the same.
     observed = d.sum(axis=0) - _EQUAL_LOSSES * (losses + losses[:, [best]]).sum(axis=0)
