@@ -121,7 +121,7 @@ def choices(X: Array, y: Array) -> None:
     assert_type(path[2], plsdof.Model)
     assert_type(path[2].noise_std, float)
     assert_type(path.select(), selection.Selection)
-    assert_type(path.select().remarks[0].kind, str)
+    assert_type(path.select().remarks[0].key, str)
     table = plsdof.compare_paths(X, y)
     assert_type(table, comparison.Comparison)
     assert_type(complexity.compare_paths(X, y).dof, Array)

@@ -62,7 +62,7 @@ def test_recipes_that_need_an_extra_are_named_and_the_others_tried(monkeypatch, 
         monkeypatch.setitem(sys.modules, f"chemotools.{name}", None)
     X, y = load_gasoline(return_X_y=True, as_frame=True)
     found = analyse(X, y, Request(preprocess=preprocess))
-    assert "plsdof[spectra]" in found.remark("untried").text
+    assert "plsdof[spectra]" in found.remark("untried").words
     assert found.model.rmse < 0.3
 
 

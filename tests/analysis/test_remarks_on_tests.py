@@ -34,14 +34,14 @@ def test_a_test_that_contradicts_cross_validation_is_said():
     error, coverage = found.remark("test-error"), found.remark("test-coverage")
     assert error is not None
     assert coverage is not None
-    assert f"{found.test.inside} of 30" in coverage.text
+    assert f"{found.test.inside} of 30" in coverage.words
     assert found.merit["test"] == figures_of_merit(found.test.rows.y, found.test.predicted)
 
 
 def test_tests_keep_their_level():
     # Of 60 tests of level 5% about 3 are wrong; 10 or more of either kind have probability 1e-3.
     kinds = [
-        one.kind
+        one.key
         for seed in range(60)
         for one in analysed(problem(1.0, seed), Request(components=6)).remarks
     ]

@@ -262,7 +262,7 @@ def test_warnings_of_the_library_become_notes(tmp_path):
     arguments = ("fit", file, "-r", "y", "--max-components", 20)
     result = run(*arguments)
     assert result.stderr == ""
-    kinds = [one["kind"] for one in run_json(*arguments)["remarks"]]
+    kinds = [one["key"] for one in run_json(*arguments)["remarks"]]
     assert kinds[:2] == ["constant-columns", "path-end"]
 
 
@@ -306,7 +306,7 @@ def test_a_criterion_that_is_not_defined_is_called_so(name):
 
 def kinds(*arguments):
     """Return the kinds of the remarks of a fit."""
-    return {one["kind"] for one in run_json("fit", *arguments)["remarks"]}
+    return {one["key"] for one in run_json("fit", *arguments)["remarks"]}
 
 
 def test_a_choice_at_the_edge_of_the_path_is_remarked():
@@ -813,7 +813,7 @@ def test_what_looks_like_a_mistake_comes_first(tmp_path):
     rows.append("s20,3,-999,2")
     table.write_text("\n".join(rows))
     found = run_json("fit", table, "-r", "y")
-    kinds = [one["kind"] for one in found["remarks"]]
+    kinds = [one["key"] for one in found["remarks"]]
     assert kinds[0] == "doubt"
     assert "data" in kinds[1:]
     page = tmp_path / "r.html"

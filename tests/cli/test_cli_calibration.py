@@ -97,7 +97,7 @@ def test_what_learns_from_rows_is_fitted_in_every_fold(tmp_path):
     assert found["merit"]["cross-validation"]["rmse"] == pytest.approx(
         root_mean_squared_error(y, crossed), rel=1e-9
     )
-    assert "preprocessing" in [one["kind"] for one in found["remarks"]]
+    assert "preprocessing" in [one["key"] for one in found["remarks"]]
     # The reference is in the file, and new rows are corrected by it, not by their own mean.
     (kept,) = json.loads((tmp_path / "m.json").read_text())["preparations"]
     np.testing.assert_allclose(
@@ -394,7 +394,7 @@ def test_a_search_of_columns_counts_its_cost(tmp_path, search):
     crossed = cross_val_predict(searched, X, y, cv=blinds(len(y), 5))
     expected = figures_of_merit(y, crossed).rmse
     assert found["merit"]["cross-validation"]["rmse"] == pytest.approx(expected, rel=1e-9)
-    kinds = [one["kind"] for one in found["remarks"]]
+    kinds = [one["key"] for one in found["remarks"]]
     assert "search" in kinds
     assert "constant-columns" not in kinds
     index = found["choice"]["index"]

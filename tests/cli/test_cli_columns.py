@@ -46,7 +46,7 @@ def test_groups_stay_together_in_cross_validation(tmp_path, ids):
     assert not np.allclose(cross_validate(X, y, cv=4).rmse, expected, rtol=0.05)
     # A criterion does not know of groups, which is said.
     found = run_json("fit", file, *options, 4, "--criterion", "bic")
-    assert "groups-ignored" in [one["kind"] for one in found["remarks"]]
+    assert "groups-ignored" in [one["key"] for one in found["remarks"]]
     # There are at most as many folds as groups.
     assert (
         run_json("fit", file, *options, 13)["path"] == run_json("fit", file, *options, 12)["path"]
@@ -54,7 +54,7 @@ def test_groups_stay_together_in_cross_validation(tmp_path, ids):
 
 
 def kinds_of(name, *options):
-    return [one["kind"] for one in run_json(name, *options)["remarks"]]
+    return [one["key"] for one in run_json(name, *options)["remarks"]]
 
 
 def test_possible_replicates_are_remarked(tmp_path):
@@ -118,7 +118,7 @@ def test_a_few_columns_beside_a_spectrum_are_left_out_and_named(tmp_path):
     asked = run_json("fit", file, "-r", "octane", "-f", "900:976", "-f", "Temp")
     assert [one["name"] for one in asked["coefficients"]][-1] == "Temp"
     found = run_json("fit", file, "-r", "octane", "-x", "Temp", "-x", "run no")
-    assert "data" not in [one["kind"] for one in found["remarks"]]
+    assert "data" not in [one["key"] for one in found["remarks"]]
     streamed = run_json("fit", file, "-r", "octane", "--streamed")
     assert note in streamed["notes"]
     assert len(streamed["wavelengths"]) == 39

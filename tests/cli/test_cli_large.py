@@ -347,7 +347,7 @@ def test_intervals_that_need_as_much_memory_as_the_table_are_left_out(tmp_path, 
     frame.to_parquet(file)
     monkeypatch.setattr("plsdof.analysis.data.FORMED", 40)
     found = run_json("fit", file, "-r", "y", "--streamed", "--model", model, "--components", 2)
-    assert "intervals-memory" in [one["kind"] for one in found["remarks"]]
+    assert "intervals-memory" in [one["key"] for one in found["remarks"]]
     assert found["sigma"]["lower"] < found["sigma"]["value"] < found["sigma"]["upper"]
     _assert_predicts(model, frame, tmp_path / "new.csv", found)
 

@@ -739,7 +739,7 @@ def test_words_for_spectra_before_wavelengths_are_understood(tmp_path, spelled):
 def test_remarks_about_a_choice_are_not_those_of_a_given_size(tmp_path):
     file = write(tmp_path, text(rows()))
     found = run_json("fit", file, "-r", "fat", "--components", 0)
-    assert "empty-model" not in [one["kind"] for one in found["remarks"]]
+    assert "empty-model" not in [one["key"] for one in found["remarks"]]
     shown = " ".join(run("fit", file, "-r", "fat", "--components", 0).stdout.split())
     assert "0 components, as asked for. It is the mean of the response." in shown
     assert found["merit"]["calibration"]["r2"] == found["merit"]["calibration"]["slope"] == 0.0
@@ -762,7 +762,7 @@ def test_fewer_than_one_degree_of_freedom_is_doubted(tmp_path):
     ]
     file = write(tmp_path, text([rows()[0], *cells]))
     found = run_json("fit", file, "-r", "fat", "--components", size, "--scale")
-    assert "unstable" in [one["kind"] for one in found["remarks"]]
+    assert "unstable" in [one["key"] for one in found["remarks"]]
 
 
 def test_compare_shows_the_score_that_a_model_was_chosen_by(tmp_path):

@@ -244,7 +244,7 @@ def test_asking_for_no_standard_errors_keeps_the_unusual_rows():
         run_json("fit", GASOLINE, "-r", "octane", *w) for w in (["--no-std-errors"], [])
     )
     assert found["unusual"] == plain["unusual"] != []
-    assert "as-asked" in [one["kind"] for one in found["remarks"]]
+    assert "as-asked" in [one["key"] for one in found["remarks"]]
 
 
 def test_names_of_new_rows_that_repeat_are_told(tmp_path):

@@ -283,7 +283,7 @@ def test_the_first_negative_degree_of_freedom_ends_the_paper_s_rule():
 
 def kinds(left, chosen, longer=False):
     said = choice.left_out_remarks([left], 0, chosen, label=lambda _, m: str(m), longer=longer)
-    return {one.kind for one in said}
+    return {one.key for one in said}
 
 
 def test_remarks_have_kinds():
@@ -316,7 +316,7 @@ def test_a_selection_gives_its_remarks_by_kind():
     short = pls_path(X, y, 2).select()
     assert short.remark("last-model") is not None
     assert short.remark("empty-model") is None
-    assert short.remark("last-model").text in short.message
+    assert short.remark("last-model").words in short.message
     assert short.message.startswith(short.summary)
     assert pls_path(X, y).select().remark("last-model") is None
 
@@ -325,7 +325,7 @@ def test_the_smallest_penalty_is_an_edge_and_not_the_last_of_the_components():
     X, y = make_problem(120, 60, seed=0, noise=1e-9)
     chosen = ridge_path(X, y).select("gcv")
     assert chosen.index == 49
-    assert [one.kind for one in chosen.remarks] == ["edge"]
+    assert [one.key for one in chosen.remarks] == ["edge"]
 
 
 def test_grouped_rows_that_agree_are_as_good_within_more():

@@ -126,7 +126,7 @@ def test_remarks_have_kinds():
         found = choice.criterion_remarks(
             np.array(scores), np.array(dof), chosen, 50.0, label=str, longer=longer
         )
-        return {one.kind for one in found}
+        return {one.key for one in found}
 
     assert said([9.0, 5.0, 1.0, 5.0, 9.0], 2) == set()
     assert said([5.0, 6.0, 7.0, 8.0, 1.0], 0) == {"empty-model"}

@@ -393,7 +393,7 @@ def test_more_components_than_a_fold_has_rows_are_said():
     assert np.isinf(left.error[4:]).all()
     assert left.exhausted[4:].all()
     found = choice.left_out_remarks([left], 0, 5, label=lambda _, m: str(m), longer=False)
-    assert "exhausted-folds" in {one.kind for one in found}
+    assert "exhausted-folds" in {one.key for one in found}
 
 
 @pytest.mark.parametrize("shape", [(40, 60), (400, 6)])

@@ -498,7 +498,7 @@ def test_remarks_are_on_the_page_as_text(tmp_path):
     found = analysed(frame, y, notes=notes, max_components=2)
     words = read(tmp_path, found).words()
     assert words.count(notes[0]) == 1
-    assert found.remark("constant-columns").text in words
+    assert found.remark("constant-columns").words in words
 
 
 def test_what_is_neither_analysis_nor_fitted_is_refused(ozone, tmp_path):

@@ -206,7 +206,7 @@ def test_what_is_unusual_about_a_choice_is_on_the_page(tmp_path):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 60))
     found = analysed(TableProblem.of(X, X[:, :20].sum(axis=1)), Request(max_components=2))
-    assert found.remark("last-model").text in written(tmp_path, found)[1]
+    assert found.remark("last-model").words in written(tmp_path, found)[1]
 
 
 def test_rows_are_called_by_their_numbers_in_the_file(gasoline, page):

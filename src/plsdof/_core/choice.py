@@ -16,8 +16,7 @@ the smallest error of all, and J is the same. One path is the pool of one recipe
 
 *By a criterion.* A small score, by one of three `RULES`.
 
-*Remarks.* What is unusual about a choice is a `Remark` of some `kind`; code looks at the kind,
-people read the text.
+*Remarks.* What is unusual about a choice is a `Remark`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +31,7 @@ from plsdof._core.criteria import criterion_label
 from plsdof._core.display import as_html, data_frame, one_line, plural
 from plsdof._core.inputs import Array, as_choice, read_only
 from plsdof._core.left_out import MODELS_AHEAD, LeftOut
+from plsdof._core.remarks import Remark
 from plsdof._core.threads import cached_property
 from plsdof.errors import NotAvailableError
 
@@ -66,25 +66,6 @@ _WORTH_SAYING = 0.01
 _IN_WORDS = {"none": "as measured", "scale": "scaled"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Remark:
-    """Something worth knowing about a result.
-
-    Attributes
-    ----------
-    kind : str
-        What it is about, such as "empty-model" or "last-model": for code.
-    text : str
-        One plain sentence: for people.
-    """
-
-    kind: str
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
 _TEXTS = {
     "no-rows": "GCV chose it, because the data have no rows that could be left out: they are "
     "moments or a Gram matrix.",
@@ -105,9 +86,9 @@ _TEXTS = {
 }
 
 
-def remark(kind: str, **facts: object) -> Remark:
-    """Return a remark of some kind, with its facts in words."""
-    return Remark(kind=kind, text=_TEXTS[kind].format(**facts))
+def remark(key: str, **facts: object) -> Remark:
+    """Return the remark of a key, with its facts in words."""
+    return Remark(key=key, words=_TEXTS[key].format(**facts))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -181,9 +162,9 @@ class Selection:
         """The choice in words, with anything unusual about it."""
         return " ".join([self.summary, *map(str, self.remarks)])
 
-    def remark(self, kind: str) -> Remark | None:
-        """Return the remark of a kind, None if there is none."""
-        return next((one for one in self.remarks if one.kind == kind), None)
+    def remark(self, key: str) -> Remark | None:
+        """Return the remark of a key, None if there is none."""
+        return next((one for one in self.remarks if one.key == key), None)
 
     @property
     def n_components(self) -> int:

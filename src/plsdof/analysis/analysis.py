@@ -16,7 +16,6 @@ import numpy as np
 from plsdof._core.choice import (
     LEFT_OUT,
     RULES,
-    Remark,
     Rule,
     Selection,
     choice_in_words,
@@ -31,6 +30,7 @@ from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_on
 from plsdof._core.left_out import MOST_COMPONENTS, LeftOut
 from plsdof._core.model import Mixture, Model, as_model, chosen_from, pooled
 from plsdof._core.path import Path, PLSPath
+from plsdof._core.remarks import Remark
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.analysis import remarks as words
@@ -353,7 +353,7 @@ class About:
     def _hasty(self) -> bool:
         """Whether what takes longer than the fit is left out."""
         reason = self._skipped
-        return not self.thorough and reason is not None and reason.kind == "no-std-errors"
+        return not self.thorough and reason is not None and reason.key == "no-std-errors"
 
     @cached_property
     def sigma(self) -> Interval | None:
@@ -597,10 +597,10 @@ class Analysis(About):
         data, request, model, left = self.data, self.request, self.model, self.left_out
         unchosen = left is None and request.wants(LEFT_OUT)
         said = [
-            *(Remark(kind="doubt", text=text) for text in data.doubts),
-            *(Remark(kind="data", text=text) for text in data.notes),
+            *(Remark(key="doubt", words=text, severity="warning") for text in data.doubts),
+            *(Remark(key="data", words=text) for text in data.notes),
             *words.path_remarks(self.path, data.names, searched=self.search is not None),
-            *([] if self.search is None else [Remark(kind="search", text=self.search.words)]),
+            *([] if self.search is None else [Remark(key="search", words=self.search.words)]),
             *self.selection.remarks,
             *([words.said("too-many-rows")] if unchosen else []),
             *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
@@ -612,11 +612,11 @@ class Analysis(About):
             *([] if self.no_inference is None else [self.no_inference]),
             *self.added,
         ]
-        return tuple({one.text: one for one in reversed(said)}.values())[::-1]
+        return tuple({one.words: one for one in reversed(said)}.values())[::-1]
 
-    def remark(self, kind: str) -> Remark | None:
-        """Return the remark of a kind, None if there is none."""
-        return next((one for one in self.remarks if one.kind == kind), None)
+    def remark(self, key: str) -> Remark | None:
+        """Return the remark of a key, None if there is none."""
+        return next((one for one in self.remarks if one.key == key), None)
 
 
 def has_scores(path: Path) -> bool:
@@ -984,4 +984,4 @@ def _searched(data: TableProblem, request: Request) -> SearchCost:
         rmsecv=words.significant(merit.rmse),
         q2=words.significant(merit.r2),
     )
-    return SearchCost(found=found, dof=whole, residuals=read_only(residuals), words=said.text)
+    return SearchCost(found=found, dof=whole, residuals=read_only(residuals), words=said.words)

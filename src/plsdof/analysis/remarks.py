@@ -1,7 +1,7 @@
 """What an analysis says in words: sentences about the choice, and remarks of several kinds.
 
 A way of showing an analysis may add a hint to a remark, such as the option of a command line that
-helps; it looks at the kind.
+helps; it looks at the key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, fdtrc, stdtr
 
-from plsdof._core.choice import LEFT_OUT, Remark, Selection
+from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import model_in_words, plural
 from plsdof._core.inputs import Array
 from plsdof._core.left_out import LEAVE_ONE_OUT_UP_TO, USUAL_FOLDS, LeftOut
 from plsdof._core.model import Mixture, Model
 from plsdof._core.path import Path
+from plsdof._core.remarks import Remark, Severity
 from plsdof._core.standardize import constant_columns_text
 from plsdof.analysis.data import Rows, TableProblem, TestSet
 from plsdof.chemometrics.merit import FiguresOfMerit
@@ -216,16 +217,20 @@ _TEXTS = {
     "{shown:,} of {total:,} rows, drawn at random.",
 }
 
+# Do not use this model as it is.
+_SEVERE = ("test-error", "test-coverage")
 
-def said(kind: str, **facts: Any) -> Remark:
-    """Return a remark of a kind, with the facts that its text names.
+
+def said(key: str, **facts: Any) -> Remark:
+    """Return the remark of a key, with the facts that its text names.
 
     Examples
     --------
-    >>> said("intervals-memory", p=5000).text
+    >>> said("intervals-memory", p=5000).words
     'No intervals: for 5,000 coefficients they need as much memory as the table.'
     """
-    return Remark(kind=kind, text=_TEXTS[kind].format(**facts))
+    severity: Severity = "severe" if key in _SEVERE else "note"
+    return Remark(key=key, words=_TEXTS[key].format(**facts), severity=severity)
 
 
 def is_empty(model: Model) -> bool:
@@ -243,9 +248,9 @@ def path_remarks(path: Path, names: Sequence[str], *, searched: bool) -> list[Re
     found = []
     if constant.size and not searched:
         text = constant_columns_text([names[int(j)] for j in constant])
-        found.append(Remark(kind="constant-columns", text=text))
+        found.append(Remark(key="constant-columns", words=text))
     if path.message:
-        found.append(Remark(kind="path-end", text=path.message))
+        found.append(Remark(key="path-end", words=path.message))
     return found
 
 
@@ -258,8 +263,8 @@ def preprocessing_remarks(data: TableProblem, *, left_out: bool) -> list[Remark]
     if left_out and chain.learns_from_rows:
         anew = " What the steps learn from rows, they learned anew in every fold."
     response = shortened(data.response)
-    kind = "supervised" if chain.looks_at_y else "preprocessing"
-    found = [said(kind, steps=chain.steps, response=response, anew=anew)]
+    key = "supervised" if chain.looks_at_y else "preprocessing"
+    found = [said(key, steps=chain.steps, response=response, anew=anew)]
     gap = _gap(data.wavelengths) if chain.goes_along_columns else None
     if gap is not None:
         found.append(said("gap", before=data.names[gap], after=data.names[gap + 1]))
@@ -292,8 +297,6 @@ def group_remarks(data: TableProblem, selection: Selection | None = None) -> lis
     return [said("groups-ignored", criterion=criterion_label(selection.criterion))]
 
 
-# Remarks that say: do not use this model as it is.
-SEVERE = ("test-error", "test-coverage")
 # A drift is looked for in every fit, so that it has to be clearer than other tests; and in so many
 # rows, or groups, at least.
 _DRIFT_LEVEL, _FEWEST_IN_ORDER = 0.01, 20

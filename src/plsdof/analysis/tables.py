@@ -11,7 +11,7 @@ from plsdof._core.inputs import Array
 from plsdof._core.path import PLSPath
 from plsdof.analysis.analysis import Analysis, has_scores
 from plsdof.analysis.data import Rows
-from plsdof.analysis.remarks import SEVERE, recipe_errors
+from plsdof.analysis.remarks import recipe_errors
 from plsdof.chemometrics.diagnostics import selectivity_ratio, vip
 from plsdof.chemometrics.rows import OutlierTable, standardized_rows
 from plsdof.inference.resampling import PermutationTest
@@ -257,8 +257,8 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
         },
         "coefficients": records(coefficient_columns(analysis)),
         "remarks": [asdict(one) for one in analysis.remarks],
-        "warnings": [one.text for one in analysis.remarks if one.kind in SEVERE],
-        "notes": [one.text for one in analysis.remarks],
+        "warnings": [one.words for one in analysis.remarks if one.severity == "severe"],
+        "notes": [one.words for one in analysis.remarks],
     }
 
 

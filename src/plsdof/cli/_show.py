@@ -14,13 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from plsdof import __version__
-from plsdof._core.choice import Remark
 from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.display import plural
+from plsdof._core.remarks import Remark
 from plsdof.analysis import Analysis
 from plsdof.analysis.data import TableProblem
 from plsdof.analysis.remarks import (
-    SEVERE,
     is_empty,
     scaling_in_words,
     significant,
@@ -174,10 +173,10 @@ def show_fit(screen: Console, analysis: Analysis, *, verbose: bool) -> None:
     }.items():
         if text:
             remark(screen, title, text)
-    for one in sorted(analysis.remarks, key=lambda one: one.kind not in SEVERE):
-        if one.kind in SEVERE:
+    for one in sorted(analysis.remarks, key=lambda one: one.severity != "severe"):
+        if one.severity == "severe":
             remark(screen, "Warning", with_hint(one), style="red")
-        elif one.kind not in _SAID:
+        elif one.key not in _SAID:
             remark(screen, "Note", with_hint(one))
     screen.print()
     if recipes := pool_columns(analysis):
@@ -192,8 +191,8 @@ def show_fit(screen: Console, analysis: Analysis, *, verbose: bool) -> None:
 
 
 def with_hint(one: Remark) -> str:
-    """Return the text of a remark, and the option that helps."""
-    return f"{one.text} {_HINTS.get(one.kind, '')}".rstrip()
+    """Return the words of a remark, and the option that helps."""
+    return f"{one.words} {_HINTS.get(one.key, '')}".rstrip()
 
 
 def heading(data: TableProblem, scale: bool | None = None) -> str:

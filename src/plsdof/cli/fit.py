@@ -14,10 +14,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from plsdof._core.choice import Remark
 from plsdof._core.display import plural
 from plsdof._core.inputs import as_choice
 from plsdof._core.model import members_of
+from plsdof._core.remarks import Remark
 from plsdof.analysis import Analysis, Request
 from plsdof.analysis.analysis import analysed
 from plsdof.analysis.data import TableProblem
@@ -203,7 +203,7 @@ def what_changed(analysis: Analysis, parent: FrozenModel, first: int) -> list[Re
                 )
     else:
         texts.append("Errors are not compared: the parent has other columns or rows.")
-    return [Remark(kind="update", text=text) for text in texts]
+    return [Remark(key="update", words=text) for text in texts]
 
 
 # What is written

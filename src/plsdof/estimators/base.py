@@ -240,7 +240,7 @@ def warn_of_empty_models(selections: Sequence[Selection | None]) -> None:
     """Warn where the empty model was chosen although a later score is lower."""
     empty = [one for one in selections if one is not None and one.index == 0]
     found = [one.remark("empty-model") for one in empty]
-    for text in {remark.text for remark in found if remark is not None}:
+    for text in {remark.words for remark in found if remark is not None}:
         warn_caller(text, EmptyModelWarning)
 
 

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from plsdof._core.choice import LEFT_OUT, Remark, Selection, remark
+from plsdof._core.choice import LEFT_OUT, Selection, remark
 from plsdof._core.display import plural
 from plsdof._core.fit import pls_path
 from plsdof._core.folds import group_codes, make_folds
@@ -29,6 +29,7 @@ from plsdof._core.inputs import (
     read_only,
 )
 from plsdof._core.left_out import usual_folds
+from plsdof._core.remarks import Remark
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.classes import (
     ClassErrors,

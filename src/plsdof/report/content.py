@@ -15,7 +15,7 @@ from plsdof._core.threads import cached_property
 from plsdof.analysis import Analysis
 from plsdof.analysis.analysis import About, has_scores
 from plsdof.analysis.data import Numbers, Rows, TestSet, predicted
-from plsdof.analysis.remarks import SEVERE, recipe_errors, said
+from plsdof.analysis.remarks import recipe_errors, said
 from plsdof.analysis.tables import FLAGS, model_columns
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
@@ -233,12 +233,16 @@ def _notes(view: View) -> dict[str, list[str]]:
     """
     analysis = view.analysis
     # What the text of the page says already.
-    apart = {"search": "", "average": "", "doubt": "doubts", "data": "guesses"}
-    apart |= dict.fromkeys(SEVERE, "doubts")
-    found = [one.text for one in analysis.remarks if one.kind not in apart]
+    places = {"search": "", "average": "", "data": "guesses"}
+    apart = {
+        one: places.get(one.key, "doubts")
+        for one in analysis.remarks
+        if one.key in places or one.severity != "note"
+    }
+    found = [one.words for one in analysis.remarks if one not in apart]
     data = analysis.data
     if len(view.y) < data.shape[0]:
-        found.append(said("sample", shown=len(view.y), total=data.shape[0]).text)
+        found.append(said("sample", shown=len(view.y), total=data.shape[0]).words)
     if view.is_average and analysis.leading is analysis.model and view.pls is not None:
         found.append(
             "An average has no components of its own: T², Q, leverage, studentised residuals, VIP "
@@ -249,9 +253,9 @@ def _notes(view: View) -> dict[str, list[str]]:
     if len(view.shown) < total and view.most_models == MOST_MODELS:
         found.append(f"The page describes {len(view.shown)} of {total} models in detail.")
     ranked: dict[str, list[str]] = {"doubts": [], "notes": found, "guesses": []}
-    for one in analysis.remarks:
-        if apart.get(one.kind):
-            ranked[apart[one.kind]].append(one.text)
+    for one, place in apart.items():
+        if place:
+            ranked[place].append(one.words)
     return {name: [readable(text, 600) for text in texts] for name, texts in ranked.items()}
 
 
@@ -367,7 +371,7 @@ def _details(view: View, place: int) -> dict[str, Any]:
     ends = [None, None] if sigma is None else rounded(np.sqrt([sigma.lower[0], sigma.upper[0]]))
     return {
         "place": place,
-        "reason": "" if about.no_inference is None else about.no_inference.text,
+        "reason": "" if about.no_inference is None else about.no_inference.words,
         "sigma_low": ends[0],
         "sigma_high": ends[1],
         "sigma_assumes": "" if sigma is None else sigma.assumptions,
