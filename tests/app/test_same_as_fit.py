@@ -80,7 +80,7 @@ def test_the_page_shows_what_the_command_gives(desk, events):
             assert shown["models"][name][: len(values)] == values
     index = shown["chosen"]
     assert shown["models"]["dof"][index] == rounded_one(found["choice"]["dof"])
-    summary = desk.session.state.trials[desk.state()["trial"]]["summary"]
+    summary = {one["key"]: one for one in desk.state()["trials"]}[desk.state()["trial"]]["summary"]
     rmse = {kind: merit["rmse"] for kind, merit in found["merit"].items()}
     assert summary["errors"] == rmse
 

@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import stat
 
 import numpy as np
 import openpyxl
@@ -12,7 +14,7 @@ from starlette.testclient import TestClient
 
 from plsdof.app import server
 from plsdof.app.server import begin, listening, make_app, new_folder
-from plsdof.app.session import Session
+from plsdof.app.session import JOURNAL, Session
 from plsdof.app.worker import StoppedError
 from plsdof.cli.browser import CommandLine
 from plsdof.errors import InvalidInputError
@@ -441,22 +443,179 @@ def test_the_latest_session_goes_on_unless_it_is_open(tmp_path):
 def test_what_is_not_a_session_is_passed_over(tmp_path):
     home = tmp_path / "home"
     (home / "zzz").mkdir(parents=True)
-    (home / "zzz" / "journal.jsonl").write_text("nonsense\n")
+    (home / "zzz" / "notes.txt").write_text("mine")
     (home / "a file").write_text("x")
     desk = begin(CommandLine(), home, None)
     assert desk.session.folder.name not in ("zzz", "a file")
+    assert desk.remark == ""
     desk.close()
 
 
 @pytest.mark.usefixtures("silent")
-def test_old_sessions_are_forgotten_when_a_new_one_begins(tmp_path):
+def test_a_damaged_session_is_named_and_left_as_it_is(tmp_path):
+    home = tmp_path / "home"
+    Session(home / "good", CommandLine()).close()
+    os.utime(home / "good" / JOURNAL, (1e8, 1e8))
+    damaged = home / "damaged" / JOURNAL
+    damaged.parent.mkdir()
+    damaged.write_text("nonsense\n")
+    desk = begin(CommandLine(), home, None)
+    assert desk.session.folder.name == "good"
+    assert str(damaged) in desk.remark
+    assert desk.state()["remark"] == desk.remark
+    assert damaged.read_text() == "nonsense\n"
+    desk.close()
+
+
+@pytest.mark.usefixtures("silent")
+@pytest.mark.parametrize("file", [None, GASOLINE])
+def test_nothing_is_deleted_when_a_session_begins(tmp_path, file):
     home = tmp_path / "home"
     for i in range(12):
         Session(home / f"{i:02d}", CommandLine()).close()
-    desk = begin(CommandLine(), home, GASOLINE)
-    left = sorted(one.name for one in home.iterdir())
-    assert left[:10] == [f"{i:02d}" for i in range(2, 12)]
+    (home / "0000-mynotes").mkdir()
+    (home / "0000-mynotes" / "notes.txt").write_text("mine")
+    before = {one.name for one in home.iterdir()}
+    desk = begin(CommandLine(), home, file)
+    assert before <= {one.name for one in home.iterdir()}
+    assert (home / "0000-mynotes" / "notes.txt").read_text() == "mine"
     desk.close()
+
+
+@pytest.mark.usefixtures("silent")
+def test_the_session_that_was_used_last_goes_on(tmp_path):
+    home = tmp_path / "home"
+    for name, used in {"2026-11-01": 3e8, "2026-11-09": 2e8}.items():
+        Session(home / name, CommandLine()).close()
+        os.utime(home / name / JOURNAL, (used, used))
+    desk = begin(CommandLine(), home, None)
+    assert desk.session.folder.name == "2026-11-01"
+    desk.close()
+
+
+# Other sessions
+# --------------
+
+
+def test_other_sessions_are_listed_opened_and_removed_by_their_owner(page):
+    home = page.pages.desk.session.folder.parent
+    gasoline(page)
+    (home / "0000-mynotes").mkdir()
+    page.post("/new")
+    first, second = page.client.get("/sessions").json()
+    assert (first["here"], second["here"]) == (True, False)
+    assert (second["name"], second["table"], second["response"]) == (
+        "one",
+        "gasoline.csv",
+        "octane",
+    )
+    for name in ("", "..", "0000-mynotes", first["name"], "../sessions/one"):
+        for path in ("/reopen", "/remove"):
+            page.post(f"{path}?name={name}", 422)
+    assert page.post("/reopen?name=one")["options"]["response"] == ["octane"]
+    left = page.post(f"/remove?name={first['name']}")
+    assert [one["name"] for one in left] == ["one"]
+    assert {one.name for one in home.iterdir()} == {"one", "0000-mynotes"}
+
+
+def test_results_of_trials_are_computed_when_a_session_is_opened_again(page):
+    gasoline(page)
+    view = page.client.get("/view", params={"models": "chosen"}).json()
+    (trial,) = view["state"]["trials"]
+    page.post("/new")
+    (again,) = page.post("/reopen?name=one")["trials"]
+    assert again["summary"] is None
+    assert page.client.get("/trials").json()["trials"] == [trial]
+
+
+# Whatever fails becomes a sentence
+# ---------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InvalidInputError("no"), 422),
+        (OSError(28, "No space left on device"), 422),
+        (PermissionError(13, "Permission denied"), 422),
+        (ValueError("a mistake of ours"), 500),
+        (RecursionError("deep"), 500),
+        (MemoryError(), 500),
+    ],
+    ids=repr,
+)
+def test_whatever_fails_becomes_a_sentence(page, monkeypatch, capsys, error, code):
+    gasoline(page)
+
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr(page.pages.desk.worker, "ask", fails)
+    for path in ("/view", "/table", "/python", "/file?kind=model"):
+        answer = page.client.get(path)
+        assert answer.status_code == code
+        assert answer.json()["error"].endswith((".", "no"))
+        assert "Traceback" not in answer.text
+    assert ("Traceback" in capsys.readouterr().err) is (code == 500)
+    assert page.client.get("/state").status_code == 200
+
+
+def test_a_full_disk_is_said_and_the_step_does_not_come_back(page, monkeypatch):
+    before = gasoline(page)
+
+    def fails(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fails)
+    assert "No space left" in event(page, 422, do="set", options={"cv": "5"})["error"]
+    assert "No space left" in upload(page, ("b.csv", b"a,b\n1,2\n"), code=422)["error"]
+    monkeypatch.undo()
+    state = page.client.get("/state").json()
+    assert (state["revision"], state["files"]) == (before["revision"], before["files"])
+    page.post("/new")
+    assert page.post("/reopen?name=one")["revision"] == before["revision"]
+
+
+# Two programs on one machine
+# ---------------------------
+
+
+def test_two_programs_in_one_browser_do_not_lock_each_other_out(page):
+    jar, clients = {}, {}
+    for port in (4321, 4322):
+        app = make_app(page.pages, token=f"token of {port}", port=port)
+        clients[port] = TestClient(app, base_url=f"http://127.0.0.1:{port}")
+        clients[port].get("/", params={"token": f"token of {port}"})
+        jar |= dict(clients[port].cookies)
+    # A browser sends the cookies of all ports of a machine to each of them.
+    assert len(jar) == 2
+    for client in clients.values():
+        client.cookies.clear()
+        client.cookies.update(jar)
+        assert client.get("/state").status_code == 200
+    del jar["plsdof-4321"]
+    clients[4321].cookies.clear()
+    clients[4321].cookies.update(jar)
+    assert clients[4321].get("/state").status_code == 403
+
+
+def test_a_ticket_is_good_once(page):
+    app = make_app(page.pages, token=TOKEN, port=4321, tickets=["ticket"])
+    for code in (200, 403):
+        client = TestClient(app, base_url=f"http://{HOST}")
+        assert client.get("/", params={"ticket": "ticket"}).status_code == code
+        assert client.get("/state").status_code == code
+    assert client.get("/state", params={"ticket": "ticket"}).status_code == 403
+
+
+def test_an_adjustment_that_is_not_significant_is_refused(page):
+    gasoline(page)
+    trial = page.client.get("/view", params={"models": "chosen"}).json()["trial"]
+    upload(page, ("control.csv", GASOLINE.read_bytes()), use="check")
+    for kind in ("bias", "slope"):
+        answer = event(page, 422, do="adjust", trial=trial, kind=kind, why="it looks like it")
+        assert "significant" in answer["error"]
+    assert page.pages.desk.session.state.adjusted == {}
 
 
 @pytest.mark.usefixtures("silent")
@@ -494,8 +653,10 @@ def test_serving_prints_the_address_first_and_ends_with_ctrl_c(tmp_path, monkeyp
 
         def run(self, sockets):
             address, token = [one for one in said if "token=" in one][-1].split("/?token=")
-            client = TestClient(self.config.app, base_url=address)
-            assert client.get("/", params={"token": token}).status_code == 200
+            tickets = [] if ended else [{"ticket": one.split("=")[1]} for one in opened]
+            for by in ({"token": token}, *tickets):
+                client = TestClient(self.config.app, base_url=address)
+                assert client.get("/", params=by).status_code == 200
             ended.append(sockets[0].getsockname())
             raise KeyboardInterrupt
 
@@ -507,11 +668,14 @@ def test_serving_prints_the_address_first_and_ends_with_ctrl_c(tmp_path, monkeyp
         server.serve(CommandLine(), None, port=port, say=said.append, home=tmp_path / "home")
     assert said[0].startswith("http://127.0.0.1:")
     assert len(said[0].split("token=")[1]) >= 32
-    assert opened == [said[0]]
+    # Others on the machine may read what the browser is started with: that is good once.
+    assert [one.split("?ticket=")[0] for one in opened] == [said[0].split("?")[0]]
+    assert said[0].split("token=")[1] not in opened[0]
     assert "in use" in said[1]
     assert ended[0][1] != port
     server.serve(CommandLine(), None, browser=False, say=said.append, home=tmp_path / "home")
     assert len(opened) == 1
+    assert stat.S_IMODE((tmp_path / "home").stat().st_mode) == 0o700 or os.name == "nt"
     assert said[-2].split("token=")[1] != said[0].split("token=")[1]
 
 

@@ -1,7 +1,10 @@
 """Events and the state they come to: refused or kept, undone, replayed, saved."""
 
+import errno
 import io
 import json
+import os
+import stat
 import zipfile
 
 import pytest
@@ -11,11 +14,15 @@ from plsdof.app.session import (
     MOST_BYTES,
     Session,
     State,
+    Trial,
     after,
     arguments,
+    as_event,
     key_of,
     opened,
     plain_name,
+    remove,
+    sessions_in,
 )
 from plsdof.cli.browser import CommandLine
 from plsdof.errors import InvalidInputError
@@ -60,8 +67,8 @@ def test_the_state_follows_from_the_events_and_is_the_same_when_they_are_replaye
         "exclude_rows": ["1,3"],
     }
     assert session.state.options["excluded"] == {"3": "typing error", "1": "typing error"}
-    assert session.state.trials[trial]["note"] == "good"
-    assert session.state.trials[trial]["released"]
+    assert session.state.trials[trial].note == "good"
+    assert session.state.trials[trial].released
     assert session.state.chosen == {"predict": "corn.csv"}
     state = session.state
     replayed = again(session)
@@ -107,9 +114,9 @@ def test_one_model_per_response_is_released(session):
         trial = key_of(options)
         session.apply({"do": "fitted", "trial": trial, "options": options, "summary": {}})
         session.apply({"do": "release", "trial": trial})
-    assert [one["released"] for one in session.state.trials.values()] == [False, True]
+    assert [one.released for one in session.state.trials.values()] == [False, True]
     session.apply({"do": "release", "trial": trial, "on": False})
-    assert not any(one["released"] for one in session.state.trials.values())
+    assert not any(one.released for one in session.state.trials.values())
 
 
 REFUSED = [
@@ -153,6 +160,21 @@ REFUSED = [
     {"do": "predict", "file": "x"},
     {"do": "check", "file": "x"},
     {"do": "adjust", "trial": "x", "kind": "bias", "why": "y"},
+    {"do": "upload", "name": "../secret.csv", "sha256": ""},
+    {"do": "upload", "name": "/etc/passwd", "sha256": ""},
+    {"do": "upload", "name": JOURNAL, "sha256": ""},
+    {"do": "upload", "name": "../" + "x" * 120, "sha256": ""},
+    {"do": "fitted", "trial": "x"},
+    {"do": "fitted", "options": {"file": "/etc/passwd"}, "trial": "x", "summary": None},
+    {"do": "set", "options": {"response_file": ["corn.csv"]}},
+    {"do": "set", "options": {"response": {"a": 1}}},
+    {"do": "set", "options": {"level": float("nan")}},
+    {"do": "set", "options": {"response": [["fat"]]}},
+    {"do": "table", "file": ["corn.csv"]},
+    {"do": "table", "file": "\ud800"},
+    {"do": "exclude", "rows": [10**30], "why": "x"},
+    {"do": "release", "trial": "x", "on": "yes"},
+    {"do": "open", "trial": {}},
 ]
 
 
@@ -166,9 +188,206 @@ def test_an_event_that_is_refused_changes_nothing(session, event):
 
 
 def test_options_need_a_table():
-    event = {"do": "set", "options": {"cv": "5"}, "at": ""}
+    event = as_event({"do": "set", "options": {"cv": "5"}})
     with pytest.raises(InvalidInputError):
         after(State(), event, CommandLine())
+
+
+def test_odd_json_is_refused_with_a_sentence():
+    odd = (b"", b"{", b"[]", b'"undo"', b"1e999", b'{"do": NaN}', b'{"do": "\xff"}', b"[" * 10**5)
+    for content in odd:
+        with pytest.raises(InvalidInputError):
+            as_event(content)
+
+
+# What is applied is on disk, and what is on disk is applied
+# ----------------------------------------------------------
+
+
+class FullDisk:
+    """A journal that takes a part of a line, or all of it, and fails."""
+
+    def __init__(self, journal, fails, written):
+        self.journal, self.fails, self.written = journal, fails, written
+
+    def write(self, line):
+        self.journal.write(line[: self.written])
+        self.fail("write")
+        return min(len(line), self.written)
+
+    def flush(self):
+        self.fail("flush")
+
+    def truncate(self, size):
+        self.fail("truncate")
+        return self.journal.truncate(size)
+
+    def fail(self, what):
+        if what in self.fails:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def __getattr__(self, name):
+        return getattr(self.journal, name)
+
+
+@pytest.mark.parametrize("written", [0, 10, 10**6])
+@pytest.mark.parametrize("fails", [["write"], ["flush"], ["flush", "truncate"], ["short"]])
+def test_an_event_that_is_not_on_disk_is_not_applied_and_does_not_come_back(
+    session, fails, written
+):
+    state, plain = session.state, session._journal
+    lines = (session.folder / JOURNAL).read_bytes()
+    session._journal = FullDisk(plain, fails, min(written, 20) if fails == ["short"] else written)
+    for _ in range(2):
+        with pytest.raises(InvalidInputError):
+            session.apply({"do": "set", "options": {"cv": "5"}})
+        assert session.state is state
+    session._journal = plain
+    session.apply({"do": "set", "options": {"cv": "10"}})
+    added = (session.folder / JOURNAL).read_bytes().removeprefix(lines)
+    assert added.count(b"\n") == 1
+    replayed = again(session)
+    assert replayed.state == session.state
+    assert replayed.state.options["cv"] == "10"
+    assert replayed.state.revision == state.revision + 1
+    replayed.close()
+
+
+def test_the_disk_has_a_line_before_it_counts(session, monkeypatch):
+    def fails(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    state = session.state
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(InvalidInputError):
+        session.apply({"do": "set", "options": {"cv": "5"}})
+    with pytest.raises(OSError, match="Input"):
+        session.add({"more.csv": TABLE})
+    assert session.state is state
+    monkeypatch.undo()
+    replayed = again(session)
+    assert replayed.state == state
+    replayed.close()
+    assert not (session.folder / "more.csv").exists()
+
+
+# A journal that somebody else wrote
+# ----------------------------------
+
+
+def written(folder, *events):
+    """Write a journal of events as they are."""
+    folder.mkdir()
+    lines = [one if isinstance(one, str) else json.dumps(one) for one in events]
+    (folder / JOURNAL).write_text("\n".join(lines) + "\n")
+    (folder / "corn.csv").write_bytes(TABLE)
+    return folder
+
+
+UPLOADED = {"do": "upload", "name": "corn.csv", "sha256": "", "at": ""}
+BEGUN = [UPLOADED, {"do": "table", "file": "corn.csv", "at": ""}]
+
+
+@pytest.mark.parametrize("event", [one for one in REFUSED if one.get("do") != "undo"], ids=str)
+def test_what_the_page_may_not_say_a_journal_may_not_say_either(event, tmp_path):
+    folder = written(tmp_path / "s", *BEGUN, event)
+    size = (folder / JOURNAL).stat().st_size
+    with pytest.raises(InvalidInputError, match="line 3"):
+        Session(folder, CommandLine())
+    # It is left as it is.
+    assert (folder / JOURNAL).stat().st_size == size
+
+
+@pytest.mark.parametrize("line", ["", "nonsense", "[]", '{"do": "tab', "{}", "\x00"])
+def test_a_damaged_line_is_named(line, tmp_path):
+    folder = written(tmp_path / "s", UPLOADED, line, BEGUN[1])
+    with pytest.raises(InvalidInputError, match="line 2"):
+        Session(folder, CommandLine())
+
+
+def test_results_in_a_journal_are_not_believed(tmp_path):
+    step = {"do": "set", "options": {"response": ["fat"], "cv": "loo"}, "at": ""}
+    options = {"file": "corn.csv", "response": ["fat"], "cv": "loo"}
+    forged = {"file": "/etc/passwd", "response_file": "/etc/passwd", "response": ["fat"]}
+    key = key_of(options)
+    fitted = {"do": "fitted", "trial": key, "options": forged, "summary": None, "at": ""}
+    found = Session(written(tmp_path / "s", *BEGUN, step, fitted), CommandLine())
+    assert found.state.trials[key].options == options
+    assert not hasattr(found.state.trials[key], "summary")
+    found.close()
+
+
+def test_a_session_of_0_4_is_read(tmp_path):
+    options = {"file": "corn.csv", "response": ["fat"], "cv": "loo"}
+    key = key_of(options)
+    events = [
+        *BEGUN,
+        {"do": "set", "options": {"response": ["fat"]}, "why": "guessed", "at": "2026-11-01"},
+        {"do": "set", "options": {"cv": "loo"}, "why": "", "at": "2026-11-01"},
+        {
+            "do": "fitted",
+            "trial": key,
+            "options": options,
+            "summary": {"response": "fat", "model": "2 components", "errors": {}},
+            "at": "2026-11-01",
+        },
+        {"do": "note", "trial": key, "text": "good", "at": "2026-11-01"},
+        {"do": "release", "trial": key, "on": True, "at": "2026-11-01"},
+        {"do": "prepare", "chain": [["snv", True]], "at": "2026-11-01"},
+        {"do": "exclude", "rows": [2], "why": "typing error", "at": "2026-11-01"},
+        {"do": "undo", "at": "2026-11-01"},
+        {"do": "open", "trial": key, "at": "2026-11-01"},
+    ]
+    found = Session(written(tmp_path / "s", *events), CommandLine())
+    assert found.state.options == options
+    assert found.state.trials[key] == Trial(options=options, note="good", released=True)
+    found.close()
+
+
+# Who may read a session, and who removes it
+# ------------------------------------------
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes of files")
+def test_nobody_else_may_read_a_session(session, tmp_path):
+    session.add({"a.csv": TABLE}, "more")
+    found = opened(session.saved(), tmp_path / "t", CommandLine())
+    for folder in (session.folder, found.folder):
+        for one in [folder, *folder.rglob("*")]:
+            assert stat.S_IMODE(one.stat().st_mode) == (0o700 if one.is_dir() else 0o600), one
+    found.close()
+
+
+def test_sessions_are_listed_by_their_last_use(tmp_path):
+    for name, used in {"first": 3e8, "second": 2e8, "third": 1e8}.items():
+        os.utime(written(tmp_path / name, *BEGUN) / JOURNAL, (used, used))
+    (tmp_path / "0000-mynotes").mkdir()
+    assert [one["name"] for one in sessions_in(tmp_path)] == ["first", "second", "third"]
+    old = Session(tmp_path / "third", CommandLine())
+    assert [one["name"] for one in sessions_in(tmp_path)][-1] == "third"
+    old.apply({"do": "set", "options": {"response": ["fat"]}})
+    old.close()
+    newest, *_ = sessions_in(tmp_path)
+    assert (newest["name"], newest["table"], newest["response"]) == ("third", "corn.csv", "fat")
+
+
+def test_a_session_is_removed_with_its_own_files_only(session, tmp_path):
+    session.add({"a.csv": TABLE, "b.csv": TABLE}, "more")
+    (session.folder / "notes.txt").write_text("mine")
+    with pytest.raises(InvalidInputError):  # it is open
+        remove(session.folder)
+    session.close()
+    remove(session.folder)
+    assert [one.name for one in session.folder.iterdir()] == ["notes.txt"]
+    hostile = written(tmp_path / "h", {"do": "upload", "name": "../s/notes.txt", "sha256": ""})
+    remove(hostile)
+    assert (session.folder / "notes.txt").read_text() == "mine"
+
+
+def test_files_of_others_in_the_folder_are_not_overwritten(session):
+    (session.folder / "new.csv").write_text("mine")
+    assert session.add({"new.csv": TABLE}) == "new-2.csv"
+    assert (session.folder / "new.csv").read_text() == "mine"
 
 
 def test_half_a_line_that_a_crash_left_is_forgotten(session):

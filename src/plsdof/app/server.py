@@ -1,15 +1,16 @@
 """The page and its data over HTTP, for one user on this machine.
 
-Only the loopback address is served. Every request needs the token that the terminal printed (once
-in the address, then in a cookie that other pages cannot send), the right Host and, if it changes
-something, the right Origin. The page uploads and downloads; it cannot name a path.
+Only the loopback address is served. Every request needs the token: once in the address, then in a
+cookie of this port that other pages cannot send. The browser is opened with a ticket that is good
+once, since others on the machine can read how programs were started. Host and, if something is
+changed, Origin must be right. The page uploads and downloads; it cannot name a path.
 """
 
 import hashlib
 import json
 import secrets
-import shutil
 import socket
+import traceback
 import webbrowser
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
@@ -28,19 +29,30 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from plsdof.app.session import INTERNAL, Session, Tools, after, arguments, key_of, opened
+from plsdof.app.session import (
+    Adjust,
+    Event,
+    Fitted,
+    Session,
+    Tools,
+    after,
+    arguments,
+    as_event,
+    key_of,
+    opened,
+    private_folder,
+    remove,
+    sessions_in,
+)
 from plsdof.app.view import ENDINGS
 from plsdof.app.worker import StoppedError, Worker
-from plsdof.errors import InvalidInputError
+from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.files.tables import files_in
 from plsdof.files.writing import plain
 from plsdof.report.document import plotly_script, script, style
 
-COOKIE = "plsdof"
 # Bytes of one upload, and how many files it may have; bytes of an event.
 MOST_UPLOADED, MOST_FILES, MOST_EVENT = 200_000_000, 2000, 1_000_000
-# Sessions that are kept, the latest ones; and where.
-_MOST_SESSIONS = 10
 HOME = Path.home() / ".plsdof" / "sessions"
 _HEADERS = {
     "Content-Security-Policy": (
@@ -62,8 +74,11 @@ _SCRIPTS = ("talk", "table", "spectra", "samples", "trials", "rows-in", "app")
 class Guard:
     """Let through what comes from the page itself: right token, Host and Origin."""
 
-    def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str]) -> None:
-        self.app, self.token, self.hosts = app, token, hosts
+    def __init__(self, app: ASGIApp, token: str, tickets: set[str], port: int) -> None:
+        self.app, self.token, self.tickets = app, token, tickets
+        self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+        # Cookies are those of all ports.
+        self.cookie = f"plsdof-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 403 to everything else."""
@@ -74,10 +89,10 @@ class Guard:
         refused = self._refused(request)
         if refused:
             response: Response = JSONResponse({"error": refused}, 403)
-        elif request.url.path == "/" and "token" in request.query_params:
+        elif request.url.path == "/" and request.query_params:
             # The token leaves the address, where a history would keep it.
             response = RedirectResponse("/", 303)
-            response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
+            response.set_cookie(self.cookie, self.token, httponly=True, samesite="strict")
         else:
             await self.app(scope, receive, _with_headers(send))
             return
@@ -91,8 +106,11 @@ class Guard:
             return "requests of other pages are not answered."
         if request.method != "GET" and request.headers.get("x-plsdof") != "page":
             return "requests of other pages are not answered."
-        first = request.url.path == "/" and request.query_params.get("token")
-        given = first or request.cookies.get(COOKIE) or ""
+        first = request.query_params if request.url.path == "/" else {}
+        if first.get("ticket") in self.tickets:
+            self.tickets.clear()
+            return ""
+        given = first.get("token") or request.cookies.get(self.cookie) or ""
         if not secrets.compare_digest(given.encode(), self.token.encode()):
             return "the token is missing or wrong: use the address that plsdof app printed."
         return ""
@@ -115,13 +133,15 @@ def _with_headers(send: Send) -> Send:
 class Desk:
     """One session with its worker, and the answers to what the page asks."""
 
-    def __init__(self, session: Session, worker: Worker) -> None:
-        self.session, self.worker = session, worker
+    def __init__(self, session: Session, worker: Worker, remark: str = "") -> None:
+        self.session, self.worker, self.remark = session, worker, remark
+        # What came out of the trials, as far as it was computed since the session was opened.
+        self._summaries: dict[str, dict[str, Any]] = {}
 
     @classmethod
-    def of(cls, folder: Path, tools: Tools) -> "Desk":
+    def of(cls, folder: Path, tools: Tools, remark: str = "") -> "Desk":
         """Return a desk for the session in a folder."""
-        return cls(Session(folder, tools), Worker(tools, folder))
+        return cls(Session(folder, tools), Worker(tools, folder), remark)
 
     def close(self) -> None:
         """End the worker, close the journal."""
@@ -143,11 +163,17 @@ class Desk:
             "redo": state.place < len(state.steps),
             "trial": key_of(options),
             "trials": [
-                {name: value for name, value in trial.items() if name != "options"}
-                | {"key": key, "words": self._recipe(trial["options"])}
+                {
+                    "key": key,
+                    "words": self._recipe(trial.options),
+                    "note": trial.note,
+                    "released": trial.released,
+                    "summary": self._summaries.get(key),
+                }
                 for key, trial in state.trials.items()
             ],
             "chosen": state.chosen,
+            "remark": self.remark,
             "command": self.session.tools.command(arguments(options)) if options else [],
         }
 
@@ -190,12 +216,24 @@ class Desk:
         options = self.session.state.options
         key = key_of(options)
         found: dict[str, Any] = self.worker.ask("show", options, most_models)
-        summary = found.pop("summary")
+        self._summaries[key] = found.pop("summary")
         _send_once(found["content"] or {}, have)
-        if self.session.state.trials.get(key, {}).get("summary") != summary:
-            event = {"do": "fitted", "trial": key, "options": options, "summary": summary}
-            self.session.apply(event)
+        if key not in self.session.state.trials:
+            self.session.apply(Fitted(trial=key))
         return found | {"trial": key, "state": self.state()}
+
+    def trials(self) -> dict[str, Any]:
+        """Return the session with what came out of all trials; what is not known is computed.
+
+        A trial that cannot be computed any more says why.
+        """
+        for key, trial in self.session.state.trials.items():
+            if key not in self._summaries:
+                try:
+                    self._summaries[key] = self.worker.ask("summary", trial.options)
+                except InvalidInputError as error:
+                    self._summaries[key] = {"error": str(error)}
+        return self.state()
 
     def predictions(self, kind: str) -> dict[str, Any]:
         """Predict or check by the released models, or else by the one at hand."""
@@ -210,9 +248,9 @@ class Desk:
         found: bytes = self.worker.ask("predictions", *given)
         return found
 
-    def adjust(self, event: dict[str, Any]) -> None:
+    def adjust(self, event: Event) -> None:
         """Adjust a model, if its check says that this is right."""
-        state = after(self.session.state, event | {"at": ""}, self.session.tools)
+        state = after(self.session.state, event, self.session.tools)
         self.worker.ask("predict", self._models(), self._chosen("check"), "check", state.adjusted)
         self.session.apply(event)
 
@@ -223,8 +261,8 @@ class Desk:
         return name
 
     def _released(self) -> dict[str, Any]:
-        trials = [one for one in self.session.state.trials.values() if one["released"]]
-        return {one["options"]["response"][0]: one["options"] for one in trials}
+        trials = [one for one in self.session.state.trials.values() if one.released]
+        return {one.options["response"][0]: one.options for one in trials}
 
     def _models(self) -> dict[str, Any]:
         options = self.session.state.options
@@ -244,10 +282,11 @@ class Pages:
         options = self.desk.session.state.options
         return run_in_threadpool(self.desk.worker.ask, name, options, *given)
 
-    def replace(self, make: Callable[[Path, Tools], Session]) -> None:
-        """Go on with another session, in a new folder."""
+    def replace(self, make: Callable[[Path, Tools], Session], name: str = "") -> None:
+        """Go on with another session, in a new folder or in the one that has this name."""
         old = self.desk
-        session = make(new_folder(old.session.folder.parent), old.session.tools)
+        home = old.session.folder.parent
+        session = make(home / name if name else new_folder(home), old.session.tools)
         self.desk = Desk(session, type(old.worker)(session.tools, session.folder))
         old.close()
 
@@ -258,10 +297,10 @@ class Pages:
         _limit(request, MOST_EVENT)
         try:
             given = json.loads(await request.body())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidInputError("an event is JSON.") from error
-        if not isinstance(given, dict) or given.get("do") in INTERNAL:
-            raise InvalidInputError("the page cannot say this.")
+        if not isinstance(given, dict):
+            raise InvalidInputError("an event is an object of JSON.")
         session, now = self.desk.session, self.desk.session.state.revision
         if given.pop("revision", now) != now:
             text = "the session was changed in another tab; this page has it now. Do it again."
@@ -269,10 +308,13 @@ class Pages:
         if given.get("do") == "use":
             use = (str(given.get("file")), str(given.get("as")))
             await run_in_threadpool(self.desk.use, *use)
-        elif given.get("do") == "adjust":
-            await run_in_threadpool(self.desk.adjust, given)
-        else:
-            session.apply(given)
+            return self.desk.state()
+        event = as_event(given)
+        if event.internal:
+            raise InvalidInputError("the page cannot say this.")
+        await run_in_threadpool(
+            self.desk.adjust if isinstance(event, Adjust) else session.apply, event
+        )
         return self.desk.state()
 
     async def upload(self, request: Request) -> Any:
@@ -301,6 +343,27 @@ class Pages:
         self.replace(Session)
         return self.desk.state()
 
+    async def reopen(self, request: Request) -> Any:
+        """Go on with an older session."""
+        self.replace(Session, await self._other(request))
+        return self.desk.state()
+
+    async def remove(self, request: Request) -> Any:
+        """Remove an older session: its owner asked for it."""
+        remove(self.desk.session.folder.parent / await self._other(request))
+        return self._sessions()
+
+    async def _other(self, request: Request) -> str:
+        """Return the name of another session, which a request names."""
+        name = request.query_params.get("name", "")
+        if name not in [one["name"] for one in self._sessions() if not one["here"]]:
+            raise InvalidInputError(f"there is no other session called {name[:80]!r}.")
+        return name
+
+    def _sessions(self) -> list[dict[str, Any]]:
+        here = self.desk.session.folder
+        return [one | {"here": one["name"] == here.name} for one in sessions_in(here.parent)]
+
     async def stop(self, _: Request) -> Any:
         """Stop what is being computed."""
         await run_in_threadpool(self.desk.worker.stop)
@@ -311,6 +374,14 @@ class Pages:
     async def state(self, _: Request) -> Any:
         """Return the session."""
         return self.desk.state()
+
+    async def sessions(self, _: Request) -> Any:
+        """Return the sessions that are there, the one that was used last first."""
+        return self._sessions()
+
+    async def trials(self, _: Request) -> Any:
+        """Return the session with what came out of all trials."""
+        return await run_in_threadpool(self.desk.trials)
 
     async def progress(self, _: Request) -> Any:
         """Return what is being done."""
@@ -364,22 +435,46 @@ class Pages:
         return Response(text, media_type="text/javascript")
 
 
-_GET = ("state", "progress", "table", "colours", "view", "python", "predictions", "file")
-_POST = ("event", "upload", "demo", "new", "stop")
+_GET = (
+    "state",
+    "sessions",
+    "trials",
+    "progress",
+    "table",
+    "colours",
+    "view",
+    "python",
+    "predictions",
+    "file",
+)
+_POST = ("event", "upload", "demo", "new", "reopen", "remove", "stop")
 _STATIC = ("/", "/app.js", "/app.css", "/plotly.js")
 
 
-def make_app(pages: Pages, *, token: str, port: int) -> Starlette:
-    """Return the application; requests must name this port in their Host."""
+def make_app(pages: Pages, *, token: str, port: int, tickets: Collection[str] = ()) -> Starlette:
+    """Return the application; requests must name this port in their Host.
+
+    Whatever fails while a request is answered becomes a sentence.
+    """
 
     def answered(function: Callable[[Request], Awaitable[Any]]) -> Any:
         async def guarded(request: Request) -> Response:
             try:
                 found = await function(request)
-            except InvalidInputError as error:
+            except PlsdofError as error:
                 return JSONResponse({"error": str(error)}, 422)
+            except OSError as error:
+                text = f"this machine could not do it: {error.strerror or error}."
+                return JSONResponse({"error": text}, 422)
             except StoppedError:
                 return JSONResponse({"error": "stopped", "stopped": True}, 409)
+            except Exception as error:
+                traceback.print_exception(error)
+                text = (
+                    "This did not work, and the mistake is ours; the terminal says more. "
+                    "The session is as it was before."
+                )
+                return JSONResponse({"error": text}, 500)
             return found if isinstance(found, Response) else JSONResponse(found)
 
         return guarded
@@ -389,8 +484,7 @@ def make_app(pages: Pages, *, token: str, port: int) -> Starlette:
         for name in names:
             routes.append(Route(f"/{name}", answered(getattr(pages, name)), methods=[method]))
     app = Starlette(routes=routes)
-    hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
-    app.add_middleware(Guard, token=token, hosts=hosts)
+    app.add_middleware(Guard, token=token, tickets=set(tickets), port=port)
     return app
 
 
@@ -441,24 +535,22 @@ def new_folder(home: Path) -> Path:
 
 
 def begin(tools: Tools, home: Path, file: Path | None) -> Desk:
-    """Go on with the latest session that is not open elsewhere, or begin one with a table."""
-    content = {}
-    if file is not None:
-        parts = files_in(file) if file.is_dir() else [file]
-        content = {one.name: one.read_bytes() for one in parts}
-    known = sorted(home.iterdir(), reverse=True) if home.is_dir() else []
-    for place, folder in enumerate(known):
-        try:
-            if file is None:
-                return Desk.of(folder, tools)
-            if place >= _MOST_SESSIONS:
-                Session(folder, tools).close()
-                shutil.rmtree(folder)
-        except (InvalidInputError, ValueError, KeyError, TypeError, OSError):
-            continue  # it is open in another process, or not a session
+    """Go on with the session that was used last and is not open elsewhere, or begin a new one.
+
+    One that cannot be read is left as it is, and a remark says so.
+    """
+    remark = ""
+    if file is None:
+        for one in sessions_in(home):
+            try:
+                return Desk.of(home / one["name"], tools, remark)
+            except (InvalidInputError, OSError) as error:
+                remark = remark or f"The last session was not opened: {error}"
+        return Desk.of(new_folder(home), tools, remark)
+    parts = files_in(file) if file.is_dir() else [file]
+    content = {one.name: one.read_bytes() for one in parts}
     desk = Desk.of(new_folder(home), tools)
-    if file is not None:
-        desk.add(content, file.name if file.is_dir() else "", "table")
+    desk.add(content, file.name if file.is_dir() else "", "table")
     return desk
 
 
@@ -472,19 +564,22 @@ def serve(
     home: Path = HOME,
 ) -> None:
     """Serve one session on the loopback address until Ctrl-C."""
+    private_folder(home)
     desk = begin(tools, home, file)
-    pages, token = Pages(desk), secrets.token_urlsafe(24)
+    pages, token, ticket = Pages(desk), secrets.token_urlsafe(24), secrets.token_urlsafe(24)
     try:
         with listening(port) as listener:
             taken = listener.getsockname()[1]
-            address = f"http://127.0.0.1:{taken}/?token={token}"
-            say(address)
+            address = f"http://127.0.0.1:{taken}/"
+            say(f"{address}?token={token}")
             if port not in (None, taken):
                 say(f"Port {port} is in use; this is another one.")
+            if desk.remark:
+                say(desk.remark)
             say("The page is for this machine only. Ctrl-C ends it; the session is kept.")
             if browser:
-                webbrowser.open(address)
-            app = make_app(pages, token=token, port=taken)
+                webbrowser.open(f"{address}?ticket={ticket}")
+            app = make_app(pages, token=token, port=taken, tickets=[ticket])
             config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
             with suppress(KeyboardInterrupt):
                 uvicorn.Server(config).run(sockets=[listener])

@@ -2,7 +2,9 @@
 
 Each event is one line of a journal next to the uploaded files, and the state is the fold of all
 events: nothing else is stored. Undo is a pointer into the list of steps, a crash loses nothing that
-was answered, and a saved session is a zip of the journal and the files.
+was answered, and a saved session is a zip of the journal and the files. An event is checked by one
+function, whether it comes from the page or is read again from a journal, which anybody may have
+written; results are not stored but computed.
 """
 
 import hashlib
@@ -10,13 +12,21 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import reduce
+from io import FileIO
+from operator import or_
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol
+
+import msgspec
 
 from plsdof.analysis import Analysis
 from plsdof.analysis.classes import ClassAnalysis
@@ -26,11 +36,8 @@ from plsdof.errors import InvalidInputError
 from plsdof.files.tables import Table
 
 Options = dict[str, Any]
-Event = dict[str, Any]
 
 JOURNAL = "journal.jsonl"
-# Text that a person writes: a reason, a note. Rows and steps of one event.
-_MOST_TEXT, _MOST_ITEMS = 500, 100_000
 # A session that is opened again holds at most so many bytes: twice what one upload may have.
 MOST_BYTES = 400_000_000
 
@@ -75,6 +82,15 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A fit that was looked at: its options, a note on it, and whether it predicts."""
+
+    options: Options
+    note: str = ""
+    released: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class State:
     """What all events come to.
 
@@ -86,21 +102,23 @@ class State:
         All steps of the current line of work; those after ``place`` can be redone.
     place : int
         How many of them are done.
+    known : dict
+        All options that there ever were, by their key.
     trials : dict
-        Every fit that was made, by the hash of its options: ``options``, ``summary``, ``note``,
-        ``released``.
+        Every fit that was looked at, by the key of its options.
     chosen : dict
         Names of the files that are predicted ("predict") and checked by ("check").
     adjusted : dict
         Corrections of models by the key of their trial: ``file``, ``kind`` and ``why``.
     revision : int
-        Number of events so far, without results: a page that knows an older one is behind.
+        Number of events so far, without fits: a page that knows an older one is behind.
     """
 
     files: dict[str, str] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     place: int = 0
-    trials: dict[str, dict[str, Any]] = field(default_factory=dict)
+    known: dict[str, Options] = field(default_factory=dict)
+    trials: dict[str, Trial] = field(default_factory=dict)
     chosen: dict[str, str] = field(default_factory=dict)
     adjusted: dict[str, dict[str, Any]] = field(default_factory=dict)
     revision: int = 0
@@ -109,6 +127,18 @@ class State:
     def options(self) -> Options:
         """What is asked for now: options of ``plsdof fit`` by name, ``chain`` and ``excluded``."""
         return self.steps[self.place - 1].options if self.place else {}
+
+    def trial(self, key: str) -> Trial:
+        """Return a trial; one that does not exist is refused."""
+        if key not in self.trials:
+            raise InvalidInputError("this trial does not exist.")
+        return self.trials[key]
+
+    def file(self, name: str | None) -> str:
+        """Return the name of an uploaded file; another one is refused."""
+        if name is None or name not in self.files:
+            raise InvalidInputError(f"no uploaded file is called {str(name)[:80]!r}; upload it.")
+        return name
 
 
 def key_of(options: Options) -> str:
@@ -129,191 +159,284 @@ def arguments(options: Options) -> Options:
     return found
 
 
+def plain_name(name: str, most: int = 100) -> str:
+    """Return a file name without folders, control characters and what shells or systems read.
+
+    Examples
+    --------
+    >>> plain_name("../../etc/passwd"), plain_name("-rf <b>.csv"), plain_name("..")
+    ('passwd', 'rf _b_.csv', 'table')
+    """
+    last = re.split(r"[/\\]", name)[-1]
+    return re.sub(r"[^\w.() +-]", "_", last)[-most:].lstrip(".- ").rstrip(". ") or "table"
+
+
 # Events
 # ------
 
-
-def _text(value: Any, what: str) -> str:
-    if not isinstance(value, str) or len(value) > _MOST_TEXT:
-        raise InvalidInputError(f"{what} must be text of at most {_MOST_TEXT} characters.")
-    return value
-
-
-def _reason(event: Event) -> str:
-    why = _text(event.get("why", ""), "a reason").strip()
-    if not why:
-        raise InvalidInputError("a reason is needed; say why in a few words.")
-    return why
+# Text that a person writes, rows and steps of one event: not without end.
+Text = Annotated[str, msgspec.Meta(max_length=500)]
+Reason = Annotated[str, msgspec.Meta(max_length=500, pattern=r"\S")]
+Row = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+Rows = Annotated[list[Row], msgspec.Meta(min_length=1, max_length=100_000)]
+Chain = Annotated[list[tuple[Text, bool]], msgspec.Meta(max_length=20)]
+Value = str | int | float | bool | list[str | int | float] | None
+# What has events of its own, and options that name a file.
+_APART = frozenset({"file", "chain", "excluded", "preprocess", "exclude_rows"})
+_FILES = ("response_file", "test")
 
 
-def _rows(event: Event) -> list[str]:
-    rows = event.get("rows")
-    if not isinstance(rows, list) or not 0 < len(rows) <= _MOST_ITEMS:
-        raise InvalidInputError("rows must be a list of row numbers.")
-    if any(type(row) is not int or row < 1 for row in rows):
-        raise InvalidInputError("rows are given by their numbers in the table, from 1.")
-    return [str(row) for row in rows]
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="do"):
+    """Something that was done, and when."""
+
+    at: Text = ""
+    # What only the server says: the page names no file that it did not upload, and no result.
+    internal: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse names that lead out of the folder of the session."""
+        for name in (getattr(self, "file", None), getattr(self, "name", None)):
+            if name is not None and (name != plain_name(name, 120) or name == JOURNAL):
+                raise ValueError(f"{name[:80]!r} is not a plain name of a file")
+
+    def after(self, state: State, tools: Tools) -> State:
+        """Return the state after this event; raise if it is refused."""
+        raise NotImplementedError
 
 
-def _known(state: State, name: Any) -> str:
-    if name not in state.files:
-        raise InvalidInputError(f"no uploaded file is called {str(name)[:80]!r}; upload it first.")
-    return str(name)
+class Stepping(Event, frozen=True, kw_only=True):
+    """An event that changes the options: a step, which can be undone."""
+
+    why: Text = ""
+
+    def step(self, state: State) -> tuple[Options, str]:
+        """Return the options after this step, and what was done in words."""
+        raise NotImplementedError
+
+    def after(self, state: State, tools: Tools) -> State:
+        """Return the state after this step; options that contradict each other are refused."""
+        options, words = self.step(state)
+        if "file" not in options:
+            raise InvalidInputError("choose a table first.")
+        tools.check(arguments(options))
+        step = Step(words=words, at=self.at, why=self.why.strip(), options=options)
+        steps, known = (*state.steps[: state.place], step), {key_of(options): options}
+        return replace(state, steps=steps, place=state.place + 1, known=state.known | known)
 
 
-def _table(state: State, event: Event) -> tuple[Options, str]:
-    name = _known(state, event.get("file"))
-    return {"file": name}, f"Table {name}"
+class Begin(Stepping, frozen=True, kw_only=True, tag="table"):
+    """A table is taken."""
+
+    file: Text
+
+    def step(self, state: State) -> tuple[Options, str]:  # noqa: D102
+        return {"file": state.file(self.file)}, f"Table {self.file}"
 
 
-def _set(state: State, event: Event) -> tuple[Options, str]:
-    given = event.get("options")
-    if not isinstance(given, dict) or not given:
-        raise InvalidInputError("options must name at least one option of plsdof fit.")
-    if {"file", "chain", "excluded", "preprocess", "exclude_rows"} & set(given):
-        raise InvalidInputError("the table, steps and rows have events of their own.")
-    for name in ("response_file", "test"):
-        if given.get(name) is not None:
-            _known(state, given[name])
-    merged = {**state.options, **given}
-    found = {name: value for name, value in merged.items() if value not in (None, [], "")}
-    said = ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in given.items())
-    return found, said[:1].upper() + said[1:]
+class Set(Stepping, frozen=True, kw_only=True, tag="set"):
+    """Options of ``plsdof fit`` are set, or with null or nothing taken back."""
+
+    options: Annotated[dict[Text, Value], msgspec.Meta(min_length=1, max_length=100)]
+
+    def step(self, state: State) -> tuple[Options, str]:  # noqa: D102
+        if _APART & set(self.options):
+            raise InvalidInputError("the table, steps and rows have events of their own.")
+        for name in _FILES:
+            if self.options.get(name) is not None:
+                state.file(str(self.options[name]))
+        merged = {**state.options, **self.options}
+        found = {name: value for name, value in merged.items() if not _is_nothing(value)}
+        said = (f"{name.replace('_', ' ')} {_shown(value)}" for name, value in self.options.items())
+        words = ", ".join(said)
+        return found, words[:1].upper() + words[1:]
 
 
-def _shown(value: Any) -> str:
-    if value in (None, [], ""):
+def _is_nothing(value: Value) -> bool:
+    return value is None or value in ("", [])
+
+
+def _shown(value: Value) -> str:
+    if _is_nothing(value):
         return "default"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _prepare(state: State, event: Event) -> tuple[Options, str]:
-    chain = event.get("chain")
-    if not isinstance(chain, list) or len(chain) > 20:
-        raise InvalidInputError("chain must be a list of at most 20 steps.")
-    for one in chain:
-        if not (isinstance(one, list) and len(one) == 2 and type(one[1]) is bool):
-            raise InvalidInputError('a step is a pair such as ["snv", true].')
-        _text(one[0], "a step")
-    on = ", ".join(text for text, is_on in chain if is_on) or "none"
-    return {**state.options, "chain": chain}, f"Preprocessing: {on}"
+class Prepare(Stepping, frozen=True, kw_only=True, tag="prepare"):
+    """The chain of preprocessing steps is replaced; each is on or off."""
+
+    chain: Chain
+
+    def step(self, state: State) -> tuple[Options, str]:  # noqa: D102
+        on = ", ".join(text for text, is_on in self.chain if is_on) or "none"
+        chain = [list(one) for one in self.chain]
+        return {**state.options, "chain": chain}, f"Preprocessing: {on}"
 
 
-def _exclude(state: State, event: Event) -> tuple[Options, str]:
-    rows, why = _rows(event), _reason(event)
-    found = {**state.options.get("excluded", {}), **dict.fromkeys(rows, why)}
-    return {**state.options, "excluded": found}, f"Excluded {_counted(rows)}"
+class Exclude(Stepping, frozen=True, kw_only=True, tag="exclude"):
+    """Rows are left out, for a reason."""
+
+    rows: Rows
+    why: Reason
+
+    def step(self, state: State) -> tuple[Options, str]:  # noqa: D102
+        why = self.why.strip()
+        found = state.options.get("excluded", {}) | dict.fromkeys(map(str, self.rows), why)
+        return {**state.options, "excluded": found}, f"Excluded {_counted(self.rows)}"
 
 
-def _include(state: State, event: Event) -> tuple[Options, str]:
-    rows = _rows(event)
-    before = state.options.get("excluded", {})
-    found = {row: why for row, why in before.items() if row not in rows}
-    return {**state.options, "excluded": found}, f"Brought back {_counted(rows)}"
+class Include(Stepping, frozen=True, kw_only=True, tag="include"):
+    """Rows are brought back."""
+
+    rows: Rows
+
+    def step(self, state: State) -> tuple[Options, str]:  # noqa: D102
+        back, before = set(map(str, self.rows)), state.options.get("excluded", {})
+        found = {row: why for row, why in before.items() if row not in back}
+        return {**state.options, "excluded": found}, f"Brought back {_counted(self.rows)}"
 
 
-def _counted(rows: Sequence[str]) -> str:
-    shown = in_ranges(sorted(map(int, rows)))
+def _counted(rows: Sequence[int]) -> str:
+    shown = in_ranges(sorted(rows))
     return f"row {shown}" if len(rows) == 1 else f"{len(rows)} rows: {shown[:80]}"
 
 
-def _open(state: State, event: Event) -> tuple[Options, str]:
-    trial = state.trials.get(str(event.get("trial")))
-    if trial is None:
-        raise InvalidInputError("this trial does not exist.")
-    return dict(trial["options"]), f"Back to trial {list(state.trials).index(event['trial']) + 1}"
+class Open(Stepping, frozen=True, kw_only=True, tag="open"):
+    """The options of a trial are taken."""
+
+    trial: Text
+
+    def step(self, state: State) -> tuple[Options, str]:  # noqa: D102
+        options = dict(state.trial(self.trial).options)
+        return options, f"Back to trial {list(state.trials).index(self.trial) + 1}"
 
 
-# Events that change the options: each is a step, which can be undone.
-_STEPS: dict[str, Callable[[State, Event], tuple[Options, str]]] = {
-    "table": _table,
-    "set": _set,
-    "prepare": _prepare,
-    "exclude": _exclude,
-    "include": _include,
-    "open": _open,
-}
+class Undo(Event, frozen=True, tag="undo"):
+    """The last step is undone."""
+
+    by: ClassVar[int] = -1
+
+    def after(self, state: State, tools: Tools) -> State:  # noqa: ARG002, D102
+        place = state.place + self.by
+        if not 1 <= place <= len(state.steps):
+            raise InvalidInputError(f"there is nothing to {'undo' if self.by < 0 else 'redo'}.")
+        return replace(state, place=place)
 
 
-def _uploaded(state: State, event: Event) -> State:
-    return replace(state, files={**state.files, _text(event["name"], "a name"): event["sha256"]})
+class Redo(Undo, frozen=True, tag="redo"):
+    """What was undone is done again."""
+
+    by: ClassVar[int] = 1
 
 
-def _fitted(state: State, event: Event) -> State:
-    known = state.trials.get(event["trial"], {"note": "", "released": False})
-    made = {**known, "options": event["options"], "summary": event["summary"], "at": event["at"]}
-    return replace(state, trials={**state.trials, event["trial"]: made})
+class Upload(Event, frozen=True, kw_only=True, tag="upload"):
+    """A file, or a folder of files, is there."""
+
+    name: Text
+    sha256: Text
+    internal: ClassVar[bool] = True
+
+    def after(self, state: State, tools: Tools) -> State:  # noqa: ARG002, D102
+        return replace(state, files={**state.files, self.name: self.sha256})
 
 
-def _about_trial(state: State, event: Event) -> State:
-    key = str(event.get("trial"))
-    if key not in state.trials:
-        raise InvalidInputError("this trial does not exist.")
-    trials = {name: dict(trial) for name, trial in state.trials.items()}
-    if event["do"] == "note":
-        trials[key]["note"] = _text(event.get("text", ""), "a note")
-    else:
-        response = trials[key]["options"].get("response")
-        for name, trial in trials.items():  # one model per response is released
-            if name == key or trial["options"].get("response") == response:
-                trial["released"] = name == key and bool(event.get("on", True))
-    return replace(state, trials=trials)
+class Fitted(Event, frozen=True, kw_only=True, tag="fitted"):
+    """A fit was looked at: which one, not what came out, which is computed when it is asked for."""
+
+    trial: Text
+    internal: ClassVar[bool] = True
+
+    def after(self, state: State, tools: Tools) -> State:  # noqa: ARG002, D102
+        if self.trial not in state.known:
+            raise InvalidInputError("this fit belongs to no step of the session.")
+        made = state.trials.get(self.trial, Trial(options=state.known[self.trial]))
+        return replace(state, trials={**state.trials, self.trial: made})
 
 
-def _moved(state: State, event: Event) -> State:
-    place = state.place + {"undo": -1, "redo": 1}[event["do"]]
-    if not 1 <= place <= len(state.steps):
-        raise InvalidInputError(f"there is nothing to {event['do']}.")
-    return replace(state, place=place)
+class Note(Event, frozen=True, kw_only=True, tag="note"):
+    """A trial gets a note."""
+
+    trial: Text
+    text: Text = ""
+
+    def after(self, state: State, tools: Tools) -> State:  # noqa: ARG002, D102
+        noted = replace(state.trial(self.trial), note=self.text)
+        return replace(state, trials={**state.trials, self.trial: noted})
 
 
-def _choose(state: State, event: Event) -> State:
-    return replace(state, chosen={**state.chosen, event["do"]: _known(state, event.get("file"))})
+class Release(Event, frozen=True, kw_only=True, tag="release"):
+    """A trial is to predict its response, and no other one; or not any more."""
+
+    trial: Text
+    on: bool = True
+
+    def after(self, state: State, tools: Tools) -> State:  # noqa: ARG002, D102
+        response = state.trial(self.trial).options.get("response")
+        trials = {
+            key: replace(one, released=key == self.trial and self.on)
+            if one.options.get("response") == response
+            else one
+            for key, one in state.trials.items()
+        }
+        return replace(state, trials=trials)
 
 
-def _adjust(state: State, event: Event) -> State:
-    trial, kind = str(event.get("trial")), event.get("kind")
-    if trial not in state.trials or kind not in ("bias", "slope", "none"):
-        raise InvalidInputError("bias or slope of a trial is adjusted, or none.")
-    adjusted = {name: one for name, one in state.adjusted.items() if name != trial}
-    if kind != "none":
-        file = _known(state, state.chosen.get("check"))
-        adjusted[trial] = {"file": file, "kind": kind, "why": _reason(event)}
-    return replace(state, adjusted=adjusted)
+class Predict(Event, frozen=True, kw_only=True, tag="predict"):
+    """Rows of a file are predicted."""
+
+    file: Text
+    use: ClassVar[str] = "predict"
+
+    def after(self, state: State, tools: Tools) -> State:  # noqa: ARG002, D102
+        return replace(state, chosen={**state.chosen, self.use: state.file(self.file)})
 
 
-_OTHERS: dict[str, Callable[[State, Event], State]] = {
-    "upload": _uploaded,
-    "fitted": _fitted,
-    "note": _about_trial,
-    "release": _about_trial,
-    "undo": _moved,
-    "redo": _moved,
-    "predict": _choose,
-    "check": _choose,
-    "adjust": _adjust,
-}
-# What only the server says: the page cannot name a file that it did not upload, nor a result.
-INTERNAL = frozenset({"upload", "fitted"})
+class Check(Predict, frozen=True, tag="check"):
+    """Models are checked by rows of a file."""
+
+    use: ClassVar[str] = "check"
+
+
+class Adjust(Event, frozen=True, kw_only=True, tag="adjust"):
+    """A model is corrected by the rows that it is checked by, or is not any more."""
+
+    trial: Text
+    kind: Literal["bias", "slope", "none"]
+    why: Text = ""
+
+    def after(self, state: State, tools: Tools) -> State:  # noqa: ARG002, D102
+        state.trial(self.trial)
+        adjusted = {key: one for key, one in state.adjusted.items() if key != self.trial}
+        if self.kind != "none":
+            if not self.why.strip():
+                raise InvalidInputError("a reason is needed; say why in a few words.")
+            file = state.file(state.chosen.get("check"))
+            adjusted[self.trial] = {"file": file, "kind": self.kind, "why": self.why.strip()}
+        return replace(state, adjusted=adjusted)
+
+
+_KINDS = (
+    *(Begin, Set, Prepare, Exclude, Include, Open, Undo, Redo, Upload, Fitted),
+    *(Note, Release, Predict, Check, Adjust),
+)
+_ANY: Any = reduce(or_, _KINDS)
+_READER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(_ANY)
+
+
+def as_event(given: bytes | Mapping[str, Any]) -> Event:
+    """Return an event that the page sends or a journal holds; what is not one is refused."""
+    try:
+        if isinstance(given, bytes):
+            return _READER.decode(given)
+        found: Event = msgspec.convert(given, _ANY)
+        return found
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError) as error:
+        raise InvalidInputError(f"this is not an event of a session: {error}.") from error
 
 
 def after(state: State, event: Event, tools: Tools) -> State:
     """Return the state after an event; one that is refused raises and changes nothing."""
-    kind = event.get("do") if isinstance(event, dict) else None
-    state = replace(state, revision=state.revision + (kind != "fitted"))
-    if kind in _OTHERS:
-        return _OTHERS[kind](state, event)
-    if kind not in _STEPS:
-        raise InvalidInputError(
-            f"no event {str(kind)[:40]!r}; there are {', '.join([*_STEPS, *_OTHERS])}."
-        )
-    options, words = _STEPS[kind](state, event)
-    if "file" not in options:
-        raise InvalidInputError("choose a table first.")
-    tools.check(arguments(options))
-    why = _text(event.get("why", ""), "a reason")
-    step = Step(words=words, at=event["at"], why=why, options=options)
-    return replace(state, steps=(*state.steps[: state.place], step), place=state.place + 1)
+    state = replace(state, revision=state.revision + (not isinstance(event, Fitted)))
+    return event.after(state, tools)
 
 
 # The journal
@@ -332,31 +455,51 @@ class Session:
 
     def __init__(self, folder: Path, tools: Tools) -> None:
         self.folder, self.tools = folder, tools
-        self.state = State()
-        folder.mkdir(parents=True, exist_ok=True)
-        self._journal = (folder / JOURNAL).open("ab")
+        self.state, self._size = State(), 0
+        private_folder(folder)
+        self._journal = _journal_of(folder)
         try:
-            _lock(self._journal)
-            whole = 0
-            for line in (folder / JOURNAL).read_bytes().splitlines(keepends=True):
-                if not line.endswith(b"\n"):  # a crash may leave half a line at the end
-                    break
-                self.state = after(self.state, json.loads(line), tools)
-                whole += len(line)
-            self._journal.truncate(whole)
+            lines = (folder / JOURNAL).read_bytes().split(b"\n")
+            for number, line in enumerate(lines[:-1], 1):
+                try:
+                    self.state = after(self.state, as_event(line), tools)
+                except InvalidInputError as error:
+                    where = f"line {number} of {folder / JOURNAL}"
+                    raise InvalidInputError(f"{where} cannot be read: {error}") from error
+                self._size += len(line) + 1
+            if lines[-1]:  # a crash may leave half a line at the end
+                self._journal.truncate(self._size)
         except BaseException:
             self._journal.close()
             raise
 
-    def apply(self, event: Event) -> State:
-        """Check an event, write it to the journal, and return the new state."""
-        dated = {**event, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+    def apply(self, given: Event | Mapping[str, Any]) -> State:
+        """Check an event, write it to the journal, and then only return the new state."""
+        event = given if isinstance(given, Event) else as_event(given)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        dated = msgspec.structs.replace(event, at=now)
         state = after(self.state, dated, self.tools)
-        self._journal.write(json.dumps(dated).encode() + b"\n")
-        self._journal.flush()
-        os.fsync(self._journal.fileno())
+        self._write(msgspec.json.encode(dated) + b"\n")
         self.state = state
         return state
+
+    def _write(self, line: bytes) -> None:
+        """Write a line to the disk, whole or not at all."""
+        try:
+            if os.fstat(self._journal.fileno()).st_size != self._size:
+                self._journal.truncate(self._size)  # what could not be taken back then
+            if self._journal.write(line) != len(line):
+                raise OSError("the disk is full")
+            self._journal.flush()
+            os.fsync(self._journal.fileno())
+        except OSError as error:
+            with suppress(OSError):
+                self._journal.truncate(self._size)
+            raise InvalidInputError(
+                f"this was not done, because it cannot be written to {self.folder} "
+                f"({error.strerror or error}). Make room there, and do it again."
+            ) from error
+        self._size += len(line)
 
     def close(self) -> None:
         """Close the journal."""
@@ -371,24 +514,33 @@ class Session:
         digest = hashlib.sha256(b"".join(parts[name] for name in sorted(parts))).hexdigest()
         wanted = plain_name(folder) if folder else next(iter(parts))
         name, number = wanted, 1
-        while self.state.files.get(name, digest) != digest or name == JOURNAL:
+        while self._is_taken(name, digest):
             number += 1
             name = f"{Path(wanted).stem}-{number}{Path(wanted).suffix}"
         if name not in self.state.files:
             target = self.folder / name
-            if folder:
-                target.mkdir(exist_ok=True)
-            for part, content in parts.items():
-                (target / part if folder else target).write_bytes(content)
-            self.apply({"do": "upload", "name": name, "sha256": digest})
+            try:
+                if folder:
+                    target.mkdir(mode=0o700)
+                for part, content in parts.items():
+                    write_private(target / part if folder else target, content)
+                self.apply(Upload(name=name, sha256=digest))
+            except BaseException:
+                _remove(target)
+                raise
         return name
+
+    def _is_taken(self, name: str, digest: str) -> bool:
+        """Whether a name is that of other content, here or of somebody else."""
+        if name in self.state.files:
+            return self.state.files[name] != digest
+        return (self.folder / name).exists()
 
     # A session in one file
     # ---------------------
 
     def saved(self) -> bytes:
         """Return the journal and all files as one zip."""
-        self._journal.flush()
         target = io.BytesIO()
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.write(self.folder / JOURNAL, JOURNAL)
@@ -399,9 +551,32 @@ class Session:
         return target.getvalue()
 
 
-def _lock(journal: BinaryIO) -> None:
-    """Keep other processes from a journal as long as it is open."""
+def private_folder(folder: Path) -> None:
+    """Make a folder that nobody else may look into, or make it one."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+
+
+def write_private(file: Path, content: bytes) -> None:
+    """Write a new file that nobody else may read, to the disk."""
+    with open(file, "xb", opener=_private) as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _journal_of(folder: Path) -> FileIO:
+    """Open the journal of a session, which no other process has open.
+
+    Nothing waits in a buffer: a line is on the disk, or it is not there.
+    """
+    journal = FileIO(folder / JOURNAL, "ab", opener=_private)
     try:
+        (folder / JOURNAL).chmod(0o600)
         if sys.platform == "win32":
             import msvcrt
 
@@ -411,11 +586,13 @@ def _lock(journal: BinaryIO) -> None:
 
             fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        raise InvalidInputError("the session is open in another process.") from error
+        journal.close()
+        raise InvalidInputError(f"the session {folder.name} is open in another process.") from error
+    return journal
 
 
 def opened(content: bytes, folder: Path, tools: Tools) -> Session:
-    """Unpack a saved session into an empty folder; what is not one is refused."""
+    """Unpack a saved session into a new folder; what is not one is refused, and leaves nothing."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
@@ -424,24 +601,70 @@ def opened(content: bytes, folder: Path, tools: Tools) -> Session:
                 raise InvalidInputError("the file is not a saved session, or it is too large.")
             for name in names:
                 parts = name.split("/")
-                if len(parts) > 2 or any(part != plain_name(part) for part in parts):
+                if len(parts) > 2 or any(part != plain_name(part, 120) for part in parts):
                     raise InvalidInputError(f"a saved session has no file {name[:80]!r}.")
-            folder.mkdir(parents=True)
-            archive.extractall(folder)
+            private_folder(folder)
+            for one in entries:
+                (target := folder / one.filename).parent.mkdir(mode=0o700, exist_ok=True)
+                write_private(target, archive.read(one))
         return Session(folder, tools)
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, InvalidInputError):
             raise
         raise InvalidInputError("the file is not a saved session of plsdof app.") from error
 
 
-def plain_name(name: str) -> str:
-    """Return a file name without folders, control characters and what shells or systems read.
+# Sessions that are there
+# -----------------------
 
-    Examples
-    --------
-    >>> plain_name("../../etc/passwd"), plain_name("-rf <b>.csv"), plain_name("..")
-    ('passwd', 'rf _b_.csv', 'table')
-    """
-    last = re.split(r"[/\\]", name)[-1]
-    return re.sub(r"[^\w.() +-]", "_", last)[-100:].lstrip(".- ").rstrip(". ") or "table"
+
+def sessions_in(home: Path) -> list[dict[str, Any]]:
+    """Return what is known of the sessions in a folder, the one that was used last first."""
+    found = [file for file in home.glob(f"*/{JOURNAL}") if file.is_file()]
+    return [_about(one.parent) for one in sorted(found, key=_last_use, reverse=True)]
+
+
+def _last_use(journal: Path) -> float:
+    return journal.stat().st_mtime
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    journal, table, response = folder / JOURNAL, "", ""
+    for event in _readable(folder):
+        if isinstance(event, Begin):
+            table, response = event.file, ""
+        elif isinstance(event, Set) and event.options.get("response"):
+            response = _shown(event.options["response"])
+    used = datetime.fromtimestamp(_last_use(journal), UTC).isoformat(timespec="seconds")
+    return {"name": folder.name, "used": used, "table": table, "response": response}
+
+
+def _readable(folder: Path) -> Iterator[Event]:
+    """Return the events of a journal that may be damaged."""
+    for line in (folder / JOURNAL).read_bytes().split(b"\n"):
+        with suppress(InvalidInputError):
+            yield as_event(line)
+
+
+def remove(folder: Path) -> None:
+    """Remove a session: its journal and the files that it names; other files stay."""
+    with _journal_of(folder):
+        for event in _readable(folder):
+            if isinstance(event, Upload):
+                _remove(folder / event.name)
+        (folder / JOURNAL).unlink()
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _remove(target: Path) -> None:
+    """Remove a file, or the files of a folder, and the folder if nothing else is in it."""
+    if target.is_dir() and not target.is_symlink():
+        for part in target.iterdir():
+            if not part.is_dir():
+                part.unlink()
+        with suppress(OSError):
+            target.rmdir()
+    else:
+        target.unlink(missing_ok=True)

@@ -175,6 +175,10 @@ class Workbench:
         parts = {name: fragment(name, content) for name in ("found", "spectra", "models")}
         return {"content": content, "parts": parts, "summary": summary(analysis)}
 
+    def summary(self, options: Options) -> dict[str, Any]:
+        """Return what a list of trials shows of the analysis that options ask for."""
+        return summary(self.analysis(options))
+
     def python(self, options: Options) -> str:
         """Return lines of Python that give the same analysis."""
         table, analysis = self.tools.table(arguments(options)), self.analysis(options)
@@ -294,7 +298,7 @@ def _unmatched(table: Table, options: Options) -> list[str]:
 
 
 def summary(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
-    """Return what a list of trials shows: plain numbers, for the journal.
+    """Return what a list of trials shows: plain numbers.
 
     Errors of a classification are shares of rows.
     """

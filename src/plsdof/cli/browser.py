@@ -12,7 +12,7 @@ import typer
 from plsdof._core.inputs import as_count
 from plsdof.analysis import Analysis, Request
 from plsdof.analysis.classes import ClassAnalysis
-from plsdof.chemometrics.checks import Kind, check_calibration
+from plsdof.chemometrics.checks import Kind, check_calibration, correction
 from plsdof.cli._data import Part, TestRows, is_streamed
 from plsdof.cli._options import OPTIONS, parse
 from plsdof.cli._tables import JoinedReading, Reading
@@ -94,8 +94,14 @@ class CommandLine:
     def adjust(self, model: Path, table: Path, kind: Kind, reason: str) -> None:
         """Correct bias or slope of a model by such rows, in its file."""
         fitted = load_model(model)
-        rows = referenced(fitted, control_rows(fitted, table, _Remembered(), missing="drop"))
-        save_model(fitted.adjusted(*rows, kind, reason=reason), model)
+        X, y = referenced(fitted, control_rows(fitted, table, _Remembered(), missing="drop"))
+        made = correction(y, fitted.predict(X), kind, units=fitted.calibration_errors.units)
+        if not made.significant:
+            raise InvalidInputError(
+                f"The {kind} is not significant by these {made.rows} control samples: to adjust it "
+                "would add their noise to every prediction. The model stays as it is."
+            )
+        save_model(fitted.adjusted(X, y, kind, reason=reason), model)
 
 
 # Tables are read once: every click of a session asks for the same one.

@@ -14,6 +14,7 @@ function openScreen(name) {
   if (session) showSession();
   if (name === "table" && session && session.options.file) preview();
   if (name === "out" && (content || classes)) ask("/python").then((found) => (byId("python").textContent = found.python)).catch(complain);
+  if (name === "out") listSessions();
   if (name === "predict" && session.chosen.predict) showPredictions();
   if (name === "check" && session.chosen.check) showChecks();
   page.complete = String(!content);
@@ -123,6 +124,31 @@ async function restart(path, body) {
   }
 }
 
+// Sessions of other days: opened or removed by whom they belong to, and by nobody else.
+async function listSessions() {
+  try {
+    showSessions(await ask("/sessions"));
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function showSessions(found) {
+  const others = found.filter((one) => !one.here);
+  const named = (one) => "?name=" + encodeURIComponent(one.name);
+  const body = others.map((one) => {
+    const words = [one.table || "empty", one.response].filter(Boolean).join(", ");
+    const gone = button("Remove", async () => {
+      if (!window.confirm("Remove the session " + words + " with its files? This cannot be undone.")) return;
+      showSessions(await post("/remove" + named(one)));
+    }, { "aria-label": "Remove the session " + words });
+    const again = button("Open", () => restart("/reopen" + named(one)), { "aria-label": "Open the session " + words });
+    return element("tr", heading(one.used.slice(0, 16).replace("T", " "), "row"), made("td", { className: "text" }, element("bdi", cut(words, 60))), made("td", { className: "acts" }, again, gone));
+  });
+  const head = ["Used last (UTC)", "Table, response", ""].map((text) => heading(text, "col"));
+  byId("sessions").replaceChildren(...(body.length ? [element("h3", "Other sessions on this machine"), element("table", element("thead", element("tr", ...head)), element("tbody", ...body))] : []));
+}
+
 byId("demo").addEventListener("click", async () => {
   await restart("/demo");
   openScreen("spectra");
@@ -148,6 +174,7 @@ async function start() {
   openScreen(wanted in SCREENS ? wanted : "table");
   try {
     await follow(await ask("/state"));
+    if (session.remark) complain({ message: session.remark });
     if (wanted in SCREENS && wanted !== "table") openScreen(wanted);
   } catch (error) {
     complain(error);

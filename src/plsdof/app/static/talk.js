@@ -58,6 +58,7 @@ async function ask(path, options) {
 const post = (path, body) => ask(path, { method: "POST", body: body });
 
 function complain(error) {
+  if (!error) return;
   const box = byId("trouble");
   const ended = error instanceof TypeError && "The program has ended; start plsdof app again.";
   const text = error.stopped ? "Stopped. The page shows the last answer, which is old." : ended || error.message;
@@ -157,7 +158,7 @@ function place(found) {
 function compareWith(before) {
   const now = session.trials.find((one) => one.key === session.trial);
   const line = byId("delta");
-  line.hidden = !(before && now && before.key !== now.key && before.summary.response === now.summary.response);
+  line.hidden = !(before && before.summary && now && before.key !== now.key && before.summary.response === now.summary.response);
   if (line.hidden) return;
   const words = (one) => one.summary.model + ", " + errorsOf(one) + " (" + one.summary.n + " samples)";
   line.replaceChildren(element("strong", "Before: "), words(before), element("strong", " Now: "), words(now));

@@ -1,8 +1,21 @@
 // Trials: every model of the session, two side by side, one released.
 let compared = [];
-const kinds = () => Object.keys(ERRORS).filter((kind) => session.trials.some((one) => kind in one.summary.errors));
+const hasResult = (one) => Boolean(one.summary && one.summary.errors);
+const kinds = () => Object.keys(ERRORS).filter((kind) => session.trials.some((one) => hasResult(one) && kind in one.summary.errors));
 
-function showTrials() {
+// What came out of trials of an earlier day is computed when somebody looks.
+async function showTrials() {
+  listTrials();
+  if (session.trials.every((one) => one.summary)) return;
+  try {
+    session = await ask("/trials");
+    listTrials();
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function listTrials() {
   const keys = session.trials.map((one) => one.key);
   compared = compared.filter((key) => keys.includes(key));
   const head = ["Compare", "Trial", "Made with", "Samples", "Model", "DoF", ...kinds().map((kind) => ERRORS[kind]), "Note", ""].map((name) => heading(name, "col"));
@@ -12,11 +25,11 @@ function showTrials() {
 }
 
 function trialRow(one, i) {
-  const { summary } = one;
-  const box = made("input", { type: "checkbox", "aria-label": "Compare trial " + (i + 1), checked: compared.includes(one.key) });
+  const summary = hasResult(one) ? one.summary : { errors: {}, n: "", model: (one.summary && one.summary.error) || "…", dof: null };
+  const box = made("input", { type: "checkbox", "aria-label": "Compare trial " + (i + 1), checked: compared.includes(one.key), disabled: !hasResult(one) });
   box.addEventListener("change", () => {
     compared = box.checked ? [...compared, one.key].slice(-2) : compared.filter((key) => key !== one.key);
-    showTrials();
+    listTrials();
   });
   const note = made("input", { type: "text", value: one.note, maxLength: 200, "aria-label": "Note on trial " + (i + 1) });
   note.addEventListener("change", () => send({ do: "note", trial: one.key, text: note.value }));
@@ -26,7 +39,7 @@ function trialRow(one, i) {
     button(one.released ? "Released" : "Release", () => send({ do: "release", trial: one.key, on: !one.released }), { ariaPressed: String(one.released), "aria-label": "Release trial " + (i + 1) }),
   ];
   const errors = kinds().map((kind) => element("td", summary.errors[kind] === undefined ? "" : brief(summary.errors[kind])));
-  const facts = [made("td", { className: "text recipe" }, element("bdi", one.words)), element("td", String(summary.n)), element("td", summary.model), element("td", brief(summary.dof))];
+  const facts = [made("td", { className: "text recipe" }, element("bdi", one.words)), element("td", String(summary.n)), element("td", summary.model), element("td", summary.dof === null ? "" : brief(summary.dof))];
   return made("tr", { className: now ? "chosen" : "" }, element("td", box), heading(i + 1 + (now ? " (now)" : ""), "row"), ...facts, ...errors, element("td", note), made("td", { className: "acts" }, ...acts));
 }
 
