@@ -179,3 +179,7 @@ def test_labels_that_cannot_be_learned_are_refused(file, tmp_path):
     table.to_csv(tmp_path / "test.csv", index=False)
     assert "elsewhere" in refused("fit", file, "-r", "origin", "--test", tmp_path / "test.csv")
     refused("fit", tmp_path / "test.csv", "-r", "origin")
+
+
+def test_recipes_are_not_chosen_for_classes_without_a_word(file):
+    refused("fit", file, "-r", "origin", "--preprocess", "auto")

@@ -422,6 +422,8 @@ def test_an_update_says_what_changed(folder, tmp_path):
     frame = pd.read_csv(folder / "first.csv")
     error = frame["fat"].to_numpy() - parent.predict(frame.iloc[:, 2:].to_numpy())
     assert f"{np.sqrt(np.mean(error**2)):.4g}" in texts[2]
+    # Rows of the parent are held out of it, too.
+    assert f"{parent.calibration_errors.rmsecv:.4g} by the parent, held out of it" in texts[1]
     assert "by the parent" in page.read_text(encoding="utf-8")
     # The rows are those of both tables.
     both = pd.concat([pd.read_csv(folder / "cal.csv"), frame])
@@ -441,6 +443,23 @@ def test_a_changed_recipe_is_said(folder):
         *("--parent", folder / "m.json"),
     )
     assert any("not compared" in one for one in other["notes"])
+
+
+def test_the_rows_of_the_parent_are_known_by_their_checksum(folder, tmp_path):
+    cal, new, end = folder / "cal.csv", folder / "first.csv", ("-r", "fat", "--parent")
+    refused("fit", new, cal, *end, folder / "m.json")
+    # Those of a model of two tables are in both.
+    run("fit", cal, new, "-r", "fat", "--model", tmp_path / "both.json", "-q")
+    third = tmp_path / "third.csv"
+    third.write_bytes((folder / "good.csv").read_bytes())
+    found = run_json("fit", cal, new, third, *end, tmp_path / "both.json")
+    assert any("120 rows of the first table, 20 new rows" in one for one in found["notes"])
+    # A table that was changed is not the same.
+    changed = tmp_path / "changed.csv"
+    changed.write_text("".join(cal.read_text().splitlines(keepends=True)[:-1]))
+    found = run_json("fit", changed, *end, folder / "m.json")
+    assert any("SHA-256 differ" in one for one in found["notes"])
+    refused("fit", changed, new, *end, folder / "m.json")
 
 
 def test_bad_updates_are_refused(folder, tmp_path):

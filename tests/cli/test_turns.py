@@ -231,7 +231,7 @@ def sheet_of(cells, rows):
 
 
 def test_a_workbook_with_too_many_cells_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("plsdof.files.tables.MOST_CELLS", 1000)
+    monkeypatch.setattr("plsdof.files.workbooks.MOST_CELLS", 1000)
     (tmp_path / "big.xlsx").write_bytes(sheet_of(10, 2000))
     with pytest.raises(InvalidInputError, match=r"20,000 cells.*CSV or Parquet"):
         read_table(tmp_path / "big.xlsx")

@@ -597,7 +597,7 @@ def test_rows_that_a_filter_hides_are_named_too(tmp_path):
 def test_workbooks_that_unpack_to_too_much_are_refused_before_they_are_unpacked(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("plsdof.files.tables._MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr("plsdof.files.workbooks._MOST_UNPACKED", 1 << 20)
     file = workbook(tmp_path, CELLS)
     assert len(read_table(file)) == 12
     with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:

@@ -1,5 +1,6 @@
 """Files that are written whole or not at all, by several at once, and harmless to open."""
 
+import codecs
 import csv
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -7,7 +8,8 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from plsdof.files.writing import UNFINISHED, atomic_write, write_tables
+from plsdof.errors import InvalidInputError
+from plsdof.files.writing import UNFINISHED, append_table, atomic_write, write_tables
 
 
 @pytest.mark.parametrize("name", ["model.json", "ä" * 120 + ".json"])
@@ -73,3 +75,26 @@ def test_texts_that_look_like_formulas_are_harmless_in_a_spreadsheet(tmp_path, e
         header, *rows = csv.reader(stream, delimiter=separator)
     assert header == ["=name", "value"]
     assert [row[0] for row in rows] == NAMES
+
+
+def test_what_a_kill_left_behind_is_removed_by_the_next_writer(tmp_path):
+    file, other = tmp_path / "model.json", tmp_path / f".other.json.0123{UNFINISHED}"
+    left = tmp_path / f".model.json.0123456789abcdef{UNFINISHED}"
+    left.write_bytes(b"half a mod")
+    other.write_bytes(b"of another file")
+    with atomic_write(file) as stream:
+        stream.write(b"whole")
+    assert sorted(tmp_path.iterdir()) == sorted([file, other])
+    assert file.read_bytes() == b"whole"
+
+
+def test_a_log_that_excel_saved_can_be_appended_to(tmp_path):
+    file = tmp_path / "log.csv"
+    append_table({"time": ["a"], "error": [1.5]}, file)
+    # Excel's "CSV UTF-8": a mark in front, and line ends of its own.
+    file.write_bytes(codecs.BOM_UTF8 + file.read_bytes().replace(b"\n", b"\r\n"))
+    append_table({"time": ["b"], "error": [2.5]}, file)
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        assert list(csv.reader(stream)) == [["time", "error"], ["a", "1.5"], ["b", "2.5"]]
+    with pytest.raises(InvalidInputError):
+        append_table({"other": [1]}, file)

@@ -8,7 +8,7 @@ import numpy as np
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.left_out import MOST_COMPONENTS
-from plsdof.analysis.analysis import Request
+from plsdof.analysis.analysis import AUTO, Request
 from plsdof.analysis.data import TableProblem
 from plsdof.chemometrics.classes import ClassErrors
 from plsdof.errors import InvalidInputError
@@ -94,6 +94,11 @@ class ClassAnalysis:
 
 def classified(data: TableProblem, request: Request) -> ClassAnalysis:
     """Fit a classifier to rows whose response are numbers of classes (`Rows.classes`)."""
+    if request.preprocess == AUTO:
+        raise InvalidInputError(
+            f"{data.response!r} holds text, and preprocess 'auto' chooses among recipes for "
+            "numbers; name the steps, such as snv."
+        )
     for name, usual in _NOT_FOR_CLASSES.items():
         if getattr(request, name) not in (None, usual):
             raise InvalidInputError(

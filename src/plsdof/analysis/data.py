@@ -225,6 +225,8 @@ class TableProblem:
         Which rows the sample has; None if ``rows`` are all of them.
     measured : Measured or None
         The measurements that rows are means of.
+    files : tuple of Path
+        The tables, if they are several.
 
     Examples
     --------
@@ -256,6 +258,7 @@ class TableProblem:
     recipe: str = ""
     places: Numbers | None = None
     measured: Measured | None = None
+    files: tuple[File, ...] = ()
 
     @classmethod
     def of(
@@ -341,22 +344,25 @@ class TableProblem:
         return replace(self, X=self.rows.preprocessed(chain, fit=True), preprocessing=chain)
 
     def sha256(self) -> str:
-        """Return the SHA-256 of the file, or of the files of the folder one after the other.
+        """Return the SHA-256 of the files, see `sha256_of`; without one: of the fitted numbers."""
+        if found := sha256_of(self.files or [self.source]):
+            return found
+        parts = np.column_stack([np.asarray(self.rows.X, dtype="<f8"), self.y])
+        return hashlib.sha256(np.ascontiguousarray(parts, dtype="<f8").tobytes()).hexdigest()
 
-        Without a file: of the fitted numbers.
-        """
-        digest, files = hashlib.sha256(), []
-        with contextlib.suppress(OSError, ValueError):  # not the name of a file
-            file = File(self.source)
-            files = [file] if file.is_file() else files_in(file) if file.is_dir() else []
-        for part in files:
-            with part.open("rb") as stream:
-                while block := stream.read(1 << 20):
-                    digest.update(block)
-        if not files:
-            parts = np.column_stack([np.asarray(self.rows.X, dtype="<f8"), self.y])
-            digest.update(np.ascontiguousarray(parts, dtype="<f8").tobytes())
-        return digest.hexdigest()
+
+def sha256_of(sources: Sequence[str | File]) -> str:
+    """Return the SHA-256 of files, and those of folders, one after the other; "" without any."""
+    digest, files = hashlib.sha256(), list[File]()
+    with contextlib.suppress(OSError, ValueError):  # not the name of a file
+        files = [
+            one for source in map(File, sources) if source.exists() for one in files_in(source)
+        ]
+    for file in files:
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest() if files else ""
 
 
 def _as_labels(labels: Sequence[Any] | None, n: int, what: str) -> Labels | None:

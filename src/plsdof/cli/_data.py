@@ -197,7 +197,8 @@ def read_problems(
             one = _problem(table, target, names, (*table.notes, *notes), part, reading, test)
             if part.average_by is not None:
                 one = replace(one, measured=_measured(one, single, part.average_by))
-            problems.append(one.after(request.preprocess))
+            files = () if isinstance(file, Path) else tuple(file)
+            problems.append(replace(one, files=files).after(request.preprocess))
         return problems
 
 

@@ -20,7 +20,7 @@ from plsdof._core.model import members_of
 from plsdof._core.remarks import Remark
 from plsdof.analysis import Analysis, Request
 from plsdof.analysis.analysis import analysed
-from plsdof.analysis.data import TableProblem
+from plsdof.analysis.data import TableProblem, sha256_of
 from plsdof.analysis.tables import all_tables, coefficient_columns, to_content
 from plsdof.chemometrics.merit import accepted, parse_criterion
 from plsdof.cli import _show as show
@@ -110,7 +110,8 @@ def fit(
     with show.waiting("Fitting", quiet=output.quiet or streamed):
         analyses = [_analysed(one, request) for one in data]
         if parent is not None:
-            said = what_changed(analyses[0], parent, len(reading.table(file)))
+            first = _tables_of(parent, files)
+            said = what_changed(analyses[0], parent, len(reading.stacked(first)))
             analyses = [replace(analyses[0], added=(*analyses[0].added, *said))]
     verdicts = [[accepted(one, made.merit) for one in output.accept] for made in analyses]
     with show.waiting("Writing", quiet=output.quiet):
@@ -169,6 +170,24 @@ def _parent(file: Path | None, responses: Sequence[str]) -> FrozenModel | None:
     return found
 
 
+def _tables_of(parent: FrozenModel, files: Sequence[Path]) -> Sequence[Path]:
+    """Return the first of the tables: those whose SHA-256 the parent has recorded.
+
+    That is the first one if the parent has none, or if no other table could be meant.
+    """
+    known = parent.source.get("recipe", {}).get("sha256", "")
+    for count in range(1, len(files) + 1):
+        if not known or sha256_of(files[:count]) == known:
+            return files[:count]
+    if len(files) > 1:
+        same = [str(one) for one in files if sha256_of([one]) == known]
+        raise InvalidInputError(
+            f"{files[0]} is not the table that the parent was fitted to: their SHA-256 differ. "
+            + (f"Give {same[0]} first." if same else "Give that table first, as it was.")
+        )
+    return files
+
+
 # Facts of a recipe that another table changes anyway.
 _OF_ROWS = ("made", "data", "sha256", "test rows", "rows excluded")
 
@@ -191,15 +210,24 @@ def what_changed(analysis: Analysis, parent: FrozenModel, first: int) -> list[Re
         if before.get(key, value) != value and key not in _OF_ROWS
     ]
     texts += [f"The recipe changed: {'; '.join(changed)}."] if changed else []
+    if not new and before.get("sha256", analysis.recipe["sha256"]) != analysis.recipe["sha256"]:
+        texts.append(
+            "The table is not the one that the parent was fitted to: their SHA-256 differ."
+        )
     left_out = analysis.model.left_out_residuals
     if set(parent.columns) <= set(data.rows.X.columns) and len(left_out) == len(y):
         error = y - parent.predict(data.rows.X[list(parent.columns)])
-        for rows, name in ((old, "Rows of the first table"), (~old, "New rows")):
+        # Rows that the parent was fitted to are compared held out of both calibrations.
+        errors = {
+            "Rows of the first table": (old, parent.calibration_errors.rmsecv, ", held out of it"),
+            "New rows": (~old, float(np.sqrt(np.mean(error[~old] ** 2))) if new else 0.0, ""),
+        }
+        for name, (rows, by, how) in errors.items():
             if rows.any():
-                by, now = (float(np.sqrt(np.mean(e[rows] ** 2))) for e in (error, left_out))
+                now = float(np.sqrt(np.mean(left_out[rows] ** 2)))
                 texts.append(
-                    f"{name}: root mean squared error {show.number(by)} by the parent, "
-                    f"{show.number(now)} left out of the new calibration."
+                    f"{name}: root mean squared error {show.number(by)} by the parent{how}, "
+                    f"{show.number(now)} held out of the new calibration."
                 )
     else:
         texts.append("Errors are not compared: the parent has other columns or rows.")

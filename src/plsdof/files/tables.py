@@ -1,18 +1,12 @@
 """Tables from files: CSV, Parquet, Excel, spectra of instruments; whole, or a folder of them."""
 
 import codecs
-import io
 import os
 import re
 import shlex
-import warnings
-import zipfile
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import reduce
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +16,11 @@ import numpy.typing as npt
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_count
 from plsdof._core.threads import cached_property
-from plsdof.errors import InvalidInputError, PlsdofError
-from plsdof.files import text
-from plsdof.files.columns import find_column, listed, shortened, shortened_path
+from plsdof.errors import InvalidInputError
+from plsdof.files import text, workbooks
+from plsdof.files.columns import listed, shortened, shortened_path
 from plsdof.files.instruments import Spectra, is_spectra, joined, read_spectra
+from plsdof.files.workbooks import Percent, Row, Sheet
 
 # A table as it was read from a file: names, numbers, and what is neither
 # -----------------------------------------------------------------------
@@ -460,7 +455,7 @@ def _parsed(content: bytes, source: str, how: _How) -> Table:
     if how.transpose:
         cells, decimal, described = text.read_cells(content, skip_rows=how.skip_rows)
         rows = [[cell if text.tidy(cell) else None for cell in row] for row in cells]
-        turned = _turned(list(enumerate(rows, start=1)))
+        turned = workbooks.turned(list(enumerate(rows, start=1)))
         return replace(_from_rows(turned, source, described, how), decimal=decimal)
     return _from_text(content, source, how)
 
@@ -609,129 +604,33 @@ def _is_text(column: Any) -> bool:
     return bool(text.require_pandas().api.types.infer_dtype(values) == "string")
 
 
-# Excel: the cells that belong to the table, wherever they are in the sheet
-# -------------------------------------------------------------------------
-
-Row = tuple[int, list[Any]]  # its number in the file, and its cells; None where there is nothing
-# A block of so few cells beside or below the table is not part of it.
-_FEW_CELLS = 2
-# Formats are looked at in so few rows that it costs next to nothing; the first values are there.
-_FORMATTED_ROWS = 10
-# Texts in a number format: a percent sign in them is only shown.
-_LITERAL = re.compile(r'"[^"]*"|\\.')
-
-
-# Where a sheet describes its rows and columns.
-_ROW_OR_COLUMN = re.compile(rb"<(?:\w+:)?(?P<what>row|col)\b(?P<rest>[^>]*)>")
-_ATTRIBUTE = re.compile(rb'(\w+)="([^"]*)"')
-_COLUMN = re.compile(rb'\br="([A-Z]{1,3})\d')
-# How cells begin; an empty row counts as one, too.
-_CELLS = (b"<c", b":c", b"<row/", b"<row r")
-# Cells of a sheet: 20,000 spectra of 500 points, and a gigabyte of memory. A small file may hold
-# very many, and so it may hold many bytes.
-MOST_CELLS = 10_000_000
-_MOST_UNPACKED = 1 << 30
-
-
-class _Percent(float):
-    """A fraction that the sheet shows as percent."""
+# Sheets of Excel, and rows of cells
+# ----------------------------------
 
 
 def _from_excel(content: bytes, source: str, how: _How) -> Table:
-    _require_workbook(content)
     first = max(how.skip_rows + 1, how.header_row or 1)
-    openpyxl = text.extra_module("openpyxl", "openpyxl", "files", "Reading Excel files")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about styles and validation that are not read
-            book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-            sheets = [sheet.title for sheet in book.worksheets]
-            chosen = sheets[0] if how.sheet is None else find_column(how.sheet, sheets, "sheet")
-            hidden = _hidden(content, book[chosen])
-            values = _values_of(content, book[chosen], hidden)
-            rows = _rows_of(book[chosen], values, first + _FORMATTED_ROWS)
-    except PlsdofError:
-        raise
-    except Exception as error:  # whatever a damaged file makes the parser raise
-        raise text.unreadable(error) from error
-    others = tuple(one for one in sheets if one != chosen)
-    rows = [(number, cells) for number, cells in rows if number >= first]
-    if not rows:
-        there = (
-            f" Choose another one with --sheet: {listed(others, 6, shortened)}." if others else ""
-        )
-        raise InvalidInputError(
-            f"the sheet {shortened(chosen)} is empty from row {first} on.{there}"
-        )
-    rows, notes = _main_block(rows)
-    rows = _turned(rows) if how.transpose else rows
-    table = _from_rows(rows, source, f"Excel, sheet {shortened(chosen)}", how)
-    notes = (*table.notes, *notes, *_hidden_notes(hidden, rows, table, how))
-    if others and how.sheet is None:
-        there = listed(others, 6, shortened)
-        notes = (*notes, f"Sheet {shortened(chosen)} was read; there are also {there}.")
+    sheet = workbooks.read_sheet(content, how.sheet, first)
+    rows = workbooks.turned(sheet.rows) if how.transpose else sheet.rows
+    table = _from_rows(rows, source, f"Excel, sheet {shortened(sheet.name)}", how)
+    notes = (*table.notes, *sheet.notes, *_hidden_notes(sheet, rows, table, how))
+    if sheet.others and how.sheet is None:
+        there = listed(sheet.others, 6, shortened)
+        notes = (*notes, f"Sheet {shortened(sheet.name)} was read; there are also {there}.")
     described = table.described + ", texts with decimal comma" * (table.decimal == ",")
-    return replace(table, described=described, sheets=others, notes=notes)
+    return replace(table, described=described, sheets=sheet.others, notes=notes)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Hidden:
-    """Rows and columns that a sheet does not show, by their numbers from 1, and its last cell."""
-
-    rows: frozenset[int]
-    columns: frozenset[int]
-    last: tuple[int, int]
-
-
-def _hidden(content: bytes, sheet: Any) -> _Hidden:
-    """Find what a sheet hides, by hand or by a filter: the quick way of openpyxl passes it over."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        xml = archive.read(sheet._worksheet_path)
-    rows: set[int] = set()
-    columns: set[int] = set()
-    number = 0
-    for found in _ROW_OR_COLUMN.finditer(xml):
-        given = dict(_ATTRIBUTE.findall(found["rest"]))
-        is_hidden = given.get(b"hidden") in (b"1", b"true")
-        if found["what"] == b"row":
-            number = int(given.get(b"r", number + 1))
-            rows.update([number] * is_hidden)
-        elif is_hidden:
-            columns.update(range(int(given[b"min"]), min(int(given[b"max"]), 2**14) + 1))
-    letters = max({found[1] for found in _COLUMN.finditer(xml)}, key=_column, default=b"A")
-    last = (number, _column(letters))
-    return _Hidden(rows=frozenset(rows), columns=frozenset(columns), last=last)
-
-
-def _column(letters: bytes) -> int:
-    """Return the number from 1 of a column of a sheet."""
-    return reduce(lambda number, letter: 26 * number + letter - 64, letters, 0)
-
-
-def _values_of(content: bytes, sheet: Any, hidden: _Hidden) -> Iterable[Sequence[Any]]:
-    """Return the rows of a sheet by calamine, which is ten times as fast but fills all cells."""
-    if hidden.last[0] * hidden.last[1] > MOST_CELLS:  # a cell far out costs a pass, not memory
-        sheet.reset_dimensions()  # what files say about their size is often wrong
-        rows: Iterable[Sequence[Any]] = sheet.iter_rows(values_only=True)
-        return rows
-    calamine = text.extra_module(
-        "python_calamine", "python-calamine", "files", "Reading Excel files"
-    )
-    book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
-    found: list[list[Any]] = book.get_sheet_by_name(sheet.title).to_python(skip_empty_area=False)
-    return found
-
-
-def _hidden_notes(hidden: _Hidden, rows: list[Row], table: Table, how: _How) -> tuple[str, ...]:
+def _hidden_notes(sheet: Sheet, rows: list[Row], table: Table, how: _How) -> tuple[str, ...]:
     """Say which rows and columns are read although the sheet hides them."""
-    along, across = hidden.rows, hidden.columns
+    along, across = sheet.hidden_rows, sheet.hidden_columns
     if how.transpose:
         across, along = along, across
-    first = rows[-1][0] - int(table.row_numbers[-1])
+    first = rows[-1][0] - int(table.row_numbers[-1]) if len(table) else 0
     numbers = [str(row) for row in table.row_numbers.tolist() if row + first in along]
     width = max(len(cells) for _, cells in rows)
     columns = [
-        f"row {one}" if how.transpose else f"column {_letters(one - 1)}"
+        f"row {one}" if how.transpose else f"column {workbooks.column_letters(one)}"
         for one in sorted(across)
         if one <= width
     ]
@@ -742,110 +641,6 @@ def _hidden_notes(hidden: _Hidden, rows: list[Row], table: Table, how: _How) -> 
         rows_said = f"{said} {plural(len(numbers), 'row')}. To leave rows out, add "
         notes.insert(0, f"{rows_said}--exclude-rows {option}.")
     return tuple(notes)
-
-
-def _rows_of(sheet: Any, rows_of_values: Iterable[Sequence[Any]], formatted: int) -> list[Row]:
-    """Return the rows that hold something.
-
-    Numbers shown as percent are recognised in the first ``formatted`` rows.
-    """
-    sheet.reset_dimensions()
-    rows = []
-    top = sheet.iter_rows(max_row=formatted)
-    for number, (values, first) in enumerate(zip_longest(rows_of_values, top), start=1):
-        cells: list[Any] = [None if _is_nothing(one) else one for one in values or ()]
-        for place in np.flatnonzero([_is_percent(cell) for cell in first or ()]).tolist():
-            cells[place] = _Percent(cells[place])
-        while cells and cells[-1] is None:
-            cells.pop()
-        if cells:
-            rows.append((number, cells))
-    return rows
-
-
-def _is_percent(cell: Any) -> bool:
-    with suppress(IndexError):  # a format that the file lacks is nothing to fail for
-        shown = type(cell.value) in (int, float) and cell.number_format
-        return "%" in _LITERAL.sub("", shown or "")
-    return False
-
-
-def _is_nothing(value: Any) -> bool:
-    return value is None or (
-        isinstance(value, str) and text.tidy(value) in ("", *text.FAILED_FORMULAS)
-    )
-
-
-def _main_block(rows: list[Row]) -> tuple[list[Row], tuple[str, ...]]:
-    """Leave out a few cells that stand apart from the table, and name them."""
-    notes = []
-    counts = Counter(i for _, cells in rows for i, value in enumerate(cells) if value is not None)
-    blocks = _runs(sorted(counts))
-    sizes = [sum(counts[i] for i in block) for block in blocks]
-    small = [b for b, size in zip(blocks, sizes, strict=True) if size <= _FEW_CELLS < max(sizes)]
-    stray = {i for block in small for i in block}
-    if stray:
-        cells = [
-            f"{_letters(i)}{number}"
-            for number, values in rows
-            for i in sorted(stray)
-            if i < len(values) and values[i] is not None
-        ]
-        notes.append(f"Ignored, away from the table: cell {', '.join(cells)}.")
-        kept = [i for i in range(max(set(counts) - stray) + 1) if i not in stray]
-        rows = [(n, [v[i] if i < len(v) else None for i in kept]) for n, v in rows]
-        rows = [(n, v) for n, v in rows if any(value is not None for value in v)]
-    # Below the table: remarks after a blank row.
-    filled = {n: sum(value is not None for value in v) for n, v in rows}
-    width = Counter(filled.values()).most_common(1)[0][0]
-    last = set(_runs(list(filled))[-1])
-    if len(last) < len(rows) and max(filled[n] for n in last) <= max(1, width // 3):
-        first = next(str(x) for n, v in rows if n in last for x in v if x is not None)
-        notes.append(f"Ignored, below the table from row {min(last)} on: {shortened(first)}.")
-        rows = [(n, v) for n, v in rows if n not in last]
-    return rows, tuple(notes)
-
-
-def _runs(numbers: Sequence[int]) -> list[list[int]]:
-    """Split rising numbers where one is left out."""
-    gaps = np.flatnonzero(np.diff(numbers) > 1) + 1
-    return [part.tolist() for part in np.split(np.array(numbers), gaps)]
-
-
-def _letters(column: int) -> str:
-    from openpyxl.utils import get_column_letter
-
-    return str(get_column_letter(column + 1))
-
-
-def _turned(rows: list[Row]) -> list[Row]:
-    """Make rows of columns."""
-    columns = enumerate(map(list, zip_longest(*(cells for _, cells in rows))), start=1)
-    return [(number, cells) for number, cells in columns if any(one is not None for one in cells)]
-
-
-def _require_workbook(content: bytes) -> None:
-    """Refuse archives that hold no workbook, and workbooks that unpack to very much."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            sizes = {one.filename: one.file_size for one in archive.infolist()}
-            # A cell takes four bytes at least, so that most files need not be counted.
-            large = [name for name in sizes if sizes[name] > 4 * MOST_CELLS]
-            sheets = map(archive.read, large if sum(sizes.values()) <= _MOST_UNPACKED else [])
-            cells = max((sum(map(xml.count, _CELLS)) for xml in sheets), default=0)
-    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-        raise InvalidInputError("the file is a damaged Excel file or zip archive.") from error
-    if "xl/workbook.xml" not in sizes:
-        raise InvalidInputError(
-            "the file is a zip archive without an Excel workbook; unpack it, or save the table as "
-            ".xlsx or CSV."
-        )
-    if cells > MOST_CELLS or sum(sizes.values()) > _MOST_UNPACKED:
-        shown = f"has a sheet of {cells:,} cells and " * (cells > 0)
-        raise InvalidInputError(
-            f"the Excel file {shown}unpacks to {sum(sizes.values()) / 1e9:.1f} GB, which is too "
-            "much; save the table as CSV or Parquet."
-        )
 
 
 def _from_rows(rows: list[Row], source: str, described: str, how: _How) -> Table:
@@ -882,7 +677,7 @@ def _from_rows(rows: list[Row], source: str, described: str, how: _How) -> Table
             name
             for row in values[:1]
             for name, value in zip(names, row, strict=True)
-            if isinstance(value, _Percent)
+            if isinstance(value, Percent)
         ),
     )
     return without_unnamed(table, unnamed)

@@ -1,6 +1,8 @@
 """Files that are written whole or not at all; tables as CSV or Excel; plain JSON."""
 
+import codecs
 import csv
+import glob
 import io
 import math
 import os
@@ -17,7 +19,8 @@ import numpy as np
 from plsdof.errors import InvalidInputError
 from plsdof.files.text import extra_module
 
-# Ending of a file that is not finished yet; what a kill leaves behind can be told by it.
+# Ending of a file that is not finished yet. Its writer holds a lock on it, so that what a kill left
+# behind can be told and is removed by the next one who writes the same file.
 UNFINISHED = ".plsdof-part"
 
 
@@ -55,18 +58,37 @@ def atomic_write(file: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 @contextmanager
 def _replacing(target: Path) -> Iterator[BinaryIO]:
     # A name of its own for every writer, as of mkstemp; but the file gets the rights of a new one.
-    part = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}{UNFINISHED}")
+    start = f".{target.name[:50]}."
+    if os.name != "nt":  # there, a file cannot take the place of another one while it is locked
+        for one in target.parent.glob(f"{glob.escape(start)}*{UNFINISHED}"):
+            _remove_abandoned(one)
+    part = target.with_name(f"{start}{secrets.token_hex(8)}{UNFINISHED}")
     opened = part.open("xb")  # from here on it is ours, and so may be removed
     try:
         with opened as stream:
+            with suppress(OSError):  # some network folders have no locks
+                _lock(stream)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        part.replace(target)
+            if os.name != "nt":
+                part.replace(target)  # as long as it is locked
+        if os.name == "nt":  # pragma: no cover
+            part.replace(target)
     except BaseException:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         raise
+
+
+def _remove_abandoned(part: Path) -> None:
+    """Remove an unfinished file, unless its writer is alive and has locked it."""
+    with suppress(OSError):
+        with part.open("r+b") as stream:
+            _lock(stream, wait=False)
+            if not stream.seek(0, os.SEEK_END):  # it may have been made just now
+                return
+        part.unlink()
 
 
 def check_writable(file: str | os.PathLike[str]) -> None:
@@ -179,31 +201,31 @@ def append_table(columns: Mapping[str, Any], file: str | os.PathLike[str]) -> No
     """
     target = Path(os.path.realpath(file))
     header, _, body = _separated(columns, ",", escape=True).partition(b"\n")
-    with _locked(target.with_name(f".{target.name}.lock")):
+    with target.with_name(f".{target.name}.lock").open("ab") as stream:
+        _lock(stream)
         old = target.read_bytes() if target.exists() else b""
-        if old and old.partition(b"\n")[0].strip() != header:
+        # Excel's "CSV UTF-8" has a mark in front, which stays.
+        if old and old.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0].strip() != header:
             raise InvalidInputError(
                 f"{os.fspath(file)!r} has other columns than this log; choose another file."
             )
         old = old if not old or old.endswith(b"\n") else old + b"\n"
-        with atomic_write(target) as stream:
-            stream.write((old or header + b"\n") + body)
+        with atomic_write(target) as written:
+            written.write((old or header + b"\n") + body)
 
 
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """Wait until nobody else has the lock; the system gives it back when a process dies."""
-    with file.open("ab") as stream:
-        if os.name == "nt":  # pragma: no cover
-            import msvcrt
+def _lock(stream: BinaryIO, *, wait: bool = True) -> None:
+    """Lock a file until it is closed; if another one has locked it, wait or raise OSError."""
+    if os.name == "nt":  # pragma: no cover
+        import msvcrt
 
-            stream.seek(0)
-            msvcrt.locking(stream.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
-        else:
-            import fcntl
+        stream.seek(0)
+        how = msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK  # type: ignore[attr-defined]
+        msvcrt.locking(stream.fileno(), how, 1)  # type: ignore[attr-defined]
+    else:
+        import fcntl
 
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+        fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def _rows(columns: Mapping[str, Any]) -> Iterator[list[Any]]:

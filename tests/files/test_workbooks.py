@@ -1,0 +1,87 @@
+"""Workbooks that are made to be too much, or hold nothing; lines that never end."""
+
+import zipfile
+
+import pytest
+
+from plsdof.errors import InvalidInputError
+from plsdof.files import workbooks
+from plsdof.files.instruments import is_spectra
+from plsdof.files.tables import read_table
+
+openpyxl = pytest.importorskip("openpyxl")
+pytest.importorskip("python_calamine")
+
+SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+NAMES = "".join(f'<c r="{one}1" t="inlineStr"><is><t>{one}</t></is></c>' for one in ("A", "B"))
+VALUES = '<row r="2"><c r="A2"><v>1.5</v></c><c r="B2"><v>2</v></c></row>'
+
+
+def packed(tmp_path, rows="", **parts):
+    """A workbook whose sheet has these rows below two names, and other parts as given."""
+    parts["xl/worksheets/sheet1.xml"] = (
+        f'<worksheet xmlns="{SPACE}"><sheetData><row r="1">{NAMES}</row>{rows}</sheetData>'
+        "</worksheet>"
+    )
+    plain, file = tmp_path / "plain.xlsx", tmp_path / "packed.xlsx"
+    openpyxl.Workbook().save(plain)
+    with zipfile.ZipFile(plain) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in sorted({*old.namelist(), *parts}):
+            new.writestr(name, parts[name] if name in parts else old.read(name))
+    return file
+
+
+@pytest.mark.parametrize("rows", ["", '<row r="2"/>', '<row r="3"><c r="A3" s="0"/></row>'])
+def test_a_sheet_with_names_and_nothing_below_is_refused(tmp_path, rows):
+    with pytest.raises(InvalidInputError, match="no row below"):
+        read_table(packed(tmp_path, rows))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '<row r="2000000000"><c r="A2000000000"><v>1</v></c></row>',
+        '<row r="3"><c r="ZZZZ3"/></row>',
+    ],
+)
+def test_cells_that_no_sheet_can_have_are_refused(tmp_path, row):
+    with pytest.raises(InvalidInputError, match="damaged"):
+        read_table(packed(tmp_path, VALUES + row))
+
+
+def test_cells_far_apart_cost_what_they_are(tmp_path):
+    # In a grid they would be 17,179,869,184 cells.
+    far = '<row r="1048576"><c r="XFD1048576"><v>7</v></c></row>'
+    table = read_table(packed(tmp_path, VALUES + far))
+    assert table.numbers(table.names).tolist() == [[1.5, 2.0]]
+    assert table.notes == ("Ignored, away from the table: cell XFD1048576.",)
+    # A second table there is one of more columns.
+    row = "".join(f'<c r="{c}1048576"><v>{i}</v></c>' for i, c in enumerate(("XFB", "XFC", "XFD")))
+    table = read_table(packed(tmp_path, VALUES + f'<row r="1048576">{row}</row>'))
+    assert len(table) == 2
+    assert table.row_numbers.tolist() == [1, 1048575]
+
+
+def test_cells_without_an_address_follow_each_other(tmp_path):
+    plain = "<row><c><v>1.5</v></c><c><v>2</v></c></row>" * 3
+    table = read_table(packed(tmp_path, plain))
+    assert table.numbers(table.names).tolist() == [[1.5, 2.0]] * 3
+
+
+def test_only_so_many_styles_and_cells_are_looked_at(tmp_path, monkeypatch):
+    """What a small file may hold without end is counted or passed over, not looked at in Python."""
+    styles = f'<styleSheet xmlns="{SPACE}"><cellXfs>{"<xf/>" * 100_000}</cellXfs></styleSheet>'
+    looked, given = [], workbooks._given
+    monkeypatch.setattr(workbooks, "_given", lambda one: looked.append(one) or given(one))
+    many = f'<row r="3">{"<c/>" * 100_000}</row>'
+    with pytest.raises(InvalidInputError, match="no sheet can have"):
+        read_table(packed(tmp_path, VALUES + many, **{"xl/styles.xml": styles}))
+    assert len(looked) < 65_536 + 16_384 + 100
+
+
+@pytest.mark.parametrize("part", [b" ", b"1", b"1 ", b",", b"1e", b";"])
+def test_a_line_of_two_columns_is_looked_at_once(part):
+    """If anything were tried again from every place, these two million would never end."""
+    points = b"".join(b"%d;0.5\n" % i for i in range(1100, 1120))
+    assert is_spectra(points)
+    assert not is_spectra(points + b"7" + part * 2_000_000 + b"x\n")
