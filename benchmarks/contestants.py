@@ -234,6 +234,7 @@ def nirs4all_methods(problem: Problem, _: int) -> Choice:
     found = pls_cross_validate(
         problem.X,
         problem.y,
+        cv=int(problem.folds.max()) + 1,
         fold_ids=problem.folds,
         component_grid=range(1, problem.max_components + 1),
         center_x=True,
@@ -397,7 +398,7 @@ CONTESTANTS = (
         "nirs4all-methods",
         nirs4all_methods,
         "nirs4all-methods",
-        "n4m.model_selection.sweep.pls_cross_validate(X, y, fold_ids, component_grid, scale_x)",
+        "n4m.model_selection.sweep.pls_cross_validate(X, y, cv=10, fold_ids, component_grid, scale_x)",
         modules=("n4m.model_selection.sweep",),
     ),
     _contestant(

@@ -339,7 +339,10 @@ def stored(folder: Path) -> Iterator[tuple[str, float]]:
         found = ridge_path(X, y, alphas=[alpha])
         yield f"{case}: ridge.cv()$coefficients", difference(found.coef[-1], ridge["coefficients"])
         for m, theirs in enumerate(numbers.get("covariance", []), start=1):
-            yield f"{case}: $covariance, m = {m}", difference(path.coef_covariance(m), theirs)
+            yield (
+                f"{case}: $covariance, m = {m}",
+                difference(path.coef_covariance(m, noise="jacobian"), theirs),
+            )
 
 
 def main() -> None:

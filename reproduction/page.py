@@ -214,8 +214,9 @@ def _digits(value: Any, form: str) -> str:
 
 
 def summary(checks: Sequence[Check]) -> str:
-    """Count the verdicts: claims of the paper by rule, then our own."""
-    lines = []
+    """Count the verdicts: claims of the paper by rule, then our own; times, which vary, apart."""
+    lines, timed = [], [check for check in checks if check.claim.timing]
+    checks = [check for check in checks if not check.claim.timing]
     rules = dict.fromkeys(check.rule for check in checks)
     for ours in (False, True):
         for rule in rules:
@@ -229,6 +230,11 @@ def summary(checks: Sequence[Check]) -> str:
                     f"- {whose}, {which}: {holding} of {len(found)} hold"
                     + (f" ({unclear} of {len(found)} not clearly decided)." if unclear else ".")
                 )
+    if timed:
+        holding = sum(check.holds for check in timed)
+        lines.append(
+            f"- Not counted: {len(timed)} claims about times ({holding} hold in this run)."
+        )
     return "\n".join(lines)
 
 

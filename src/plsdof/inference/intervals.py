@@ -519,9 +519,9 @@ def prediction_interval(
     method : {"left-out", "normal"}, optional
         How an observation is covered. "left-out", the default where rows are at hand: by the
         errors of rows left out, the choice of the model made again without them, whatever their
-        distribution (`Model.half_width`); all intervals are equally wide, and where the noise
-        depends on the row they cover on average, not everywhere. "normal": by normal noise of
-        constant variance, the model taken as given,
+        distribution (`Model.half_width`). Rows far from the training rows have wider intervals;
+        where the noise depends on the row they cover on average, not everywhere. "normal": by
+        normal noise of constant variance, the model taken as given,
 
             var(mean) = sigma^2 (1/n + |(x - xbar)' A|^2),   var(observation) = sigma^2 + var(mean).
 

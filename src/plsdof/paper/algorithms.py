@@ -96,8 +96,8 @@ def normalize(v: Array, S: Scatter) -> Array:
 
         |v|_S = sqrt(v'Sv)
 
-    Erratum: the paper multiplies by sqrt(n-1), which makes the scores Xv unit vectors. But lines 8
-    and 12 use v as a unit vector with respect to S = X'X/(n-1), so the factor has to go.
+    Erratum: the paper multiplies by sqrt(n-1), to give the scores Xv unit length; with
+    S = X'X/(n-1) they get length n-1. Lines 8 and 12 need v'Sv = 1, so the factor has to go.
 
     Parameters
     ----------
