@@ -398,7 +398,7 @@ CONTESTANTS = (
         "nirs4all-methods",
         nirs4all_methods,
         "nirs4all-methods",
-        "n4m.model_selection.sweep.pls_cross_validate(X, y, cv=10, fold_ids, component_grid, scale_x)",
+        "n4m.model_selection.sweep.pls_cross_validate(X, y, cv, fold_ids, component_grid, scale_x)",
         modules=("n4m.model_selection.sweep",),
     ),
     _contestant(
