@@ -12,6 +12,7 @@ import pytest
 from sklearn import model_selection, preprocessing
 
 import plsdof
+from reproduction.splits import compare_splits
 
 PAGES = sorted((Path(__file__).parent.parent / "docs" / "howto").glob("from-*.md"))
 # Words of the tables that stand for the reader's own data and numbers.
@@ -37,7 +38,7 @@ def known():
     X = rng.normal(size=(30, 6))
     y = X[:, 0] + rng.normal(size=30)
     things = vars(builtins) | vars(model_selection) | vars(preprocessing)
-    things |= {"np": np, "plsdof": plsdof}
+    things |= {"np": np, "plsdof": plsdof, "compare_splits": compare_splits}
     for name in dir(plsdof):
         thing = getattr(plsdof, name)
         things[name] = thing
