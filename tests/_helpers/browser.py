@@ -87,7 +87,7 @@ def sticking_out(browser):
       const box = one.getBoundingClientRect();
       if (box.right > wide + 1 || box.left < -1) out.push(one.tagName + " " + one.className);
     }
-    for (const svg of document.querySelectorAll(".chart .main-svg")) {
+    for (const svg of document.querySelectorAll(".chart svg.plot")) {
       const frame = svg.getBoundingClientRect();
       for (const text of svg.querySelectorAll("text")) {
         const box = text.getBoundingClientRect();

@@ -114,7 +114,7 @@ def lasso(browser, chart, share=0.5):
     """Draw a line around the left part of a picture."""
     from selenium.webdriver.common.action_chains import ActionChains
 
-    plot = find(browser, f"#chart-{chart} .nsewdrag")
+    plot = find(browser, f"#chart-{chart} svg.plot")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
     wait_until_settled(browser)
     box = plot.rect
@@ -180,7 +180,7 @@ def test_lasso_exclude_undo_redo_and_reload(browser, address):
     counts = browser.execute_script(
         "return ['fit', 'residuals', 'leverage', 'distance'].map((id) => "
         "document.getElementById('chart-' + id).data.slice(0, 3)"
-        ".reduce((n, t) => n + (t.selectedpoints || []).length, 0))"
+        ".reduce((n, t) => n + (t.marked || []).length, 0))"
     )
     assert counts[0] > 0
     assert set(counts[1:]) == {counts[1]}
@@ -255,7 +255,7 @@ def test_preparation_is_a_chain_and_ranges_are_brushed(browser, address):
     wait_until_settled(browser)
     assert view(browser)["spectra"]["preprocessing"] == "savgol:11:2:1"
     find(browser, "#brush").click()
-    plot = find(browser, "#chart-spectra-raw .nsewdrag")
+    plot = find(browser, "#chart-spectra-raw svg.plot")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
     wait_until_settled(browser)
     drag = ActionChains(browser).move_to_element_with_offset(plot, -60, 0).click_and_hold()

@@ -10,7 +10,6 @@ import pytest
 from _helpers.calibration import Calibration
 from _helpers.colors import contrast, palettes
 
-import plsdof.report.document as document
 from plsdof import PCRegressor, PLSRegressor, RidgeRegressor, pls_path
 from plsdof.analysis import Request
 from plsdof.analysis.analysis import analysed
@@ -30,11 +29,6 @@ from plsdof.report import write_report
 from plsdof.report.content import report_content
 
 
-@pytest.fixture(autouse=True)
-def _small_plotly(monkeypatch):
-    monkeypatch.setattr(document, "plotly_script", lambda: 'window.Plotly = {}; "plotly.js v9 "')
-
-
 @pytest.fixture(scope="module")
 def gasoline():
     return Calibration()
@@ -49,10 +43,7 @@ def written(folder, analysis, **options):
 
 @pytest.fixture(scope="module")
 def page(gasoline, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(document, "plotly_script", lambda: "window.Plotly = {};")
-        folder = tmp_path_factory.mktemp("gasoline")
-        return written(folder, gasoline.analysis)
+    return written(tmp_path_factory.mktemp("gasoline"), gasoline.analysis)
 
 
 def unpacked(one):

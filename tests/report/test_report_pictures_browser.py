@@ -86,7 +86,7 @@ def test_every_picture_is_drawn_fits_and_can_be_read(browser, files, name, width
         script = f"""
         const chart = document.getElementById('chart-{picture}');
         const box = chart.getBoundingClientRect();
-        const marks = chart.querySelectorAll('.js-line, .point, .js-fill').length;
+        const marks = chart.querySelectorAll('.line, .points, .area, canvas').length;
         return [marks, box.width, box.height];
         """
         marks, wide, high = browser.execute_script(script)
@@ -99,7 +99,7 @@ def test_every_picture_is_drawn_fits_and_can_be_read(browser, files, name, width
     assert [one for one in found if one[0] < 4.5] == []
     paper = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 29)"}[scheme]
     assert background(browser, "body") == paper
-    drawn = "return [...document.querySelectorAll('.chart')].map((one) => one.layout.paper_bgcolor)"
+    drawn = "return [...document.querySelectorAll('.chart')].map((one) => one.layout.theme.paper)"
     assert set(browser.execute_script(drawn)) == {"#ffffff" if scheme == "light" else "#14181d"}
     assert_numbers_equal_data(browser, data)
     assert_quiet(browser, files[name])
@@ -109,7 +109,7 @@ def test_every_picture_is_drawn_fits_and_can_be_read(browser, files, name, width
 def test_a_page_that_is_open_follows_the_system_to_dark_and_back(browser, files):
     open_page(browser, files["spectra"])
     light = traces(browser, "scores")[1]["color"]
-    paper = "document.getElementById('chart-scores').layout.paper_bgcolor"
+    paper = "document.getElementById('chart-scores').layout.theme.paper"
     set_scheme(browser, "dark")
     wait_until(browser, f"return {paper} === '#14181d'")
     assert traces(browser, "scores")[1]["color"] != light
@@ -122,7 +122,7 @@ def test_a_page_that_is_open_follows_the_system_to_dark_and_back(browser, files)
 def test_a_dark_page_is_printed_on_white_paper(browser, files):
     open_page(browser, files["spectra"], scheme="dark")
     browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
-    drawn = "return [...document.querySelectorAll('.chart')].map((one) => one.layout.paper_bgcolor)"
+    drawn = "return [...document.querySelectorAll('.chart')].map((one) => one.layout.theme.paper)"
     assert set(browser.execute_script(drawn)) == {"#ffffff"}
     assert background(browser, "body") == "rgb(255, 255, 255)"
     browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
@@ -137,10 +137,9 @@ def click_point(browser, chart, trace, k):
     script = f"""
     const chart = document.getElementById('chart-{chart}');
     chart.scrollIntoView({{block: 'center'}});
-    const box = chart.getBoundingClientRect(), plan = chart._fullLayout;
-    const one = chart.data[{trace}];
-    return [box.left + plan.xaxis._offset + plan.xaxis.l2p(one.x[{k}]),
-            box.top + plan.yaxis._offset + plan.yaxis.l2p(one.y[{k}])];
+    const box = chart.getBoundingClientRect();
+    const one = chart.data[{trace}], [x, y] = chart.at(one.x[{k}], one.y[{k}]);
+    return [box.left + x, box.top + y];
     """
     x, y = browser.execute_script(script)
     wait_until_drawn(browser)
@@ -223,7 +222,7 @@ def test_scores_loadings_and_weights_are_of_the_components_that_are_picked(
     found = sorted((x, y) for one in groups for x, y in zip(one["x"], one["y"], strict=True))
     expected = sorted(map(tuple, path.x_scores[:, [2, 4]]))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
-    assert {one["name"] for one in groups} == {"&lt;old&gt;", "new"}
+    assert {one["name"] for one in groups} == {"<old>", "new"}
     new = standardized_rows(path, gasoline.test.X) @ path.x_rotations[:, [2, 4]]
     np.testing.assert_allclose(np.transpose([tested["x"], tested["y"]]), new, rtol=1e-4, atol=1e-5)
     half = data["components"]["half_axes"]
@@ -268,7 +267,7 @@ def test_test_rows_have_bars_of_their_prediction_intervals(browser, files):
     data = open_page(browser, files["spectra"])
     script = (
         "return document.getElementById('chart-fit').data.filter((t) => t.name === 'test')"
-        ".map((t) => [t.y, t.error_y && t.error_y.array, t.error_y && t.error_y.arrayminus])[0]"
+        ".map((t) => [t.y, t.bars && t.bars.above, t.bars && t.bars.below])[0]"
     )
     predicted, above, below = browser.execute_script(script)
     test = data["test"]

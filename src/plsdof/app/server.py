@@ -49,7 +49,7 @@ from plsdof.app.worker import StoppedError, Worker
 from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.files.tables import files_in
 from plsdof.files.writing import plain
-from plsdof.report.document import plotly_script, script, style
+from plsdof.report.document import script, style
 
 # Bytes of one upload, and how many files it may have; bytes of an event.
 MOST_UPLOADED, MOST_FILES, MOST_EVENT = 200_000_000, 2000, 1_000_000
@@ -425,14 +425,13 @@ class Pages:
         return _download(await self.ask("write", kind, adjusted), f"{stem}{ENDINGS[kind]}")
 
     async def static(self, request: Request) -> Any:
-        """Return the page, its script and styles, and the library that draws."""
+        """Return the page, its script and styles."""
         path = request.url.path
         if path == "/":
             return Response(_own("index.html"), media_type="text/html")
         if path == "/app.css":
             return Response(style() + _own("app.css"), media_type="text/css")
-        text = _plotly() if path == "/plotly.js" else _script()
-        return Response(text, media_type="text/javascript")
+        return Response(_script(), media_type="text/javascript")
 
 
 _GET = (
@@ -448,7 +447,7 @@ _GET = (
     "file",
 )
 _POST = ("event", "upload", "demo", "new", "reopen", "remove", "stop")
-_STATIC = ("/", "/app.js", "/app.css", "/plotly.js")
+_STATIC = ("/", "/app.js", "/app.css")
 
 
 def make_app(pages: Pages, *, token: str, port: int, tickets: Collection[str] = ()) -> Starlette:
@@ -515,13 +514,8 @@ def _own(name: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _plotly() -> str:
-    return plotly_script()
-
-
-@lru_cache(maxsize=1)
 def _script() -> str:
-    return script(*(_own(f"{name}.js") for name in _SCRIPTS))
+    return script("check", more=[_own(f"{name}.js") for name in _SCRIPTS])
 
 
 # Starting and ending

@@ -20,17 +20,9 @@ from plsdof.plotting.style import is_harmless, readable
 from plsdof.report._numbers import rounded_one, shown
 from plsdof.report.content import report_content
 
-# var a=core();a.register([bar(),...,map()]);b.exports=a});return
-_REGISTRATION = re.compile(
-    r"(var ([\w$]+)=[\w$]+\(\);\2\.register\(\[)"
-    r"(?:[\w$]+\(\),?)+"
-    r"(\]\);[\w$]+\.exports=\2\}\);return )"
-)
 # What draws a content object, in a report and elsewhere.
-_SCRIPTS = ("base", "models", "predictors", "rows", "tables", "draw")
-_PACKAGES = ("numpy", "scipy", "plotly", "jinja2")
-# Stands for the library that draws, in pages of which one file has several.
-_TOKEN = "@plotly@"
+_SCRIPTS = ("plot", "base", "models", "predictors", "rows", "tables", "draw")
+_PACKAGES = ("numpy", "scipy", "jinja2")
 _HASH = re.compile(r"'(sha256-[A-Za-z0-9+/=]+)'")
 
 
@@ -63,7 +55,7 @@ def write_report(
     Notes
     -----
     Text that comes from the data is escaped wherever it goes, and a content security policy lets
-    the page run its own two scripts only and load nothing. Cost: for each model on the slider
+    the page run its own scripts only and load nothing. Cost: for each model on the slider
     O((n + p) r^2) time; of large problems fewer models, rows and predictors are shown, and the
     page says so.
 
@@ -80,7 +72,6 @@ def write_report(
     True
     """
     check_writable(file)
-    plotly = plotly_script()
     several = list(analysis) if isinstance(analysis, list | tuple) else [analysis]
     own: dict[str, Any] = {"response": response, "labels": labels, "groups": groups, "level": level}
     pages = {}
@@ -89,9 +80,9 @@ def write_report(
         with quietly():
             content = report_content(found)
         judged = [accepted(one, found.merit) for one in accept]
-        page = render(content, plotly=plotly, command=command, judged=judged)
+        page = render(content, command=command, judged=judged)
         pages[found.data.response] = page
-    text = next(iter(pages.values())) if len(several) == 1 else combined(pages, plotly)
+    text = next(iter(pages.values())) if len(several) == 1 else combined(pages)
     with atomic_write(file) as stream:
         stream.write(text.encode("utf-8", errors="replace"))
 
@@ -108,9 +99,8 @@ def write_check(content: Mapping[str, Any], file: str | os.PathLike[str]) -> Non
     check_writable(file)
     from markupsafe import Markup
 
-    facts, script = plain(content), _own_file("script/check.js")
-    shared = Markup(_own_file("report.css"))
-    page = _filled("check", facts, [plotly_script(), script], **facts, shared=shared, show=_short)
+    facts, own = plain(content), joined("plot", "check", "check-page")
+    page = _filled("check", facts, [own], **facts, shared=Markup(style()), show=_short)
     with atomic_write(file) as stream:
         stream.write(page.encode("utf-8", errors="replace"))
 
@@ -119,25 +109,27 @@ def _short(value: float | None) -> str:
     return shown(None if value is None else rounded_one(value))
 
 
-def render(
-    content: dict[str, Any], *, plotly: str, command: str, judged: Sequence[Acceptance] = ()
-) -> str:
+def render(content: dict[str, Any], *, command: str, judged: Sequence[Acceptance] = ()) -> str:
     """Fill the template; ``content`` is also embedded as the data that the page draws."""
-    own = script(_own_file("script/page.js"))
     return _filled(
         "report",
         content,
-        [plotly, own],
+        [script("page")],
         **_values(content),
         command=_visible(command),
         judged=[(one.criterion, shown(rounded_one(one.value)), one.passed) for one in judged],
-        versions=versions(plotly),
+        versions=versions(),
     )
 
 
-def script(*more: str) -> str:
-    """Return what draws a content object, and more, in a scope of their own."""
-    parts = [*(_own_file(f"script/{name}.js") for name in _SCRIPTS), *more]
+def script(*names: str, more: Sequence[str] = ()) -> str:
+    """Return what draws a content object, further scripts by their names, and more text."""
+    return joined(*_SCRIPTS, *names, more=more)
+
+
+def joined(*names: str, more: Sequence[str] = ()) -> str:
+    """Return scripts in a scope of their own."""
+    parts = [*(_own_file(f"script/{name}.js") for name in names), *more]
     return '"use strict";\n(function () {\n' + "\n".join(parts) + "})();\n"
 
 
@@ -167,18 +159,13 @@ def _values(content: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def combined(pages: Mapping[str, str], shared: str) -> str:
+def combined(pages: Mapping[str, str]) -> str:
     """Return pages of several responses, named by them, as one with a switch.
 
-    What all pages have in common, the library that draws (``shared``), is in it once. The page
-    needs no network and runs its own scripts only, as the pages themselves do. Printed, each
-    response begins a page.
+    The page needs no network and runs its own scripts only, as the pages themselves do. Printed,
+    each response begins a page.
     """
-    content = {
-        "token": _TOKEN,
-        "shared": shared,
-        "pages": [page.replace(shared, _TOKEN) for page in pages.values()],
-    }
+    content = {"pages": list(pages.values())}
     # A page inside this one obeys both policies, so this one has to allow its scripts.
     allowed = [one for page in pages.values() for one in _HASH.findall(page)]
     names = [readable(name, 60) for name in pages]
@@ -272,41 +259,13 @@ def _visible(command: str) -> str:
     return "".join(c if is_harmless(c) or c in "\n\t" else f"\\u{ord(c):04x}" for c in command)
 
 
-def plotly_script() -> str:
-    """Return the library that draws, as it stands in every page."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise MissingExtraError("plotly", "report", "The HTML report") from error
-    text = only_scatter(get_plotlyjs())
-    # Inside a string of JavaScript the backslash changes nothing; in HTML it keeps the script open.
-    return text.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--")
-
-
-def only_scatter(bundle: str) -> str:
-    """Keep plotly.js from starting the 46 kinds of pictures that a report does not draw.
-
-    The last module of the bundle wakes all of them up, which takes a browser most of the time
-    of opening a report; its first module has what lines and points need. A bundle that does not
-    end in the known way is left as it is.
-
-    Examples
-    --------
-    >>> only_scatter("var b=W(()=>{var a=core();a.register([bar(),map()]);c.exports=a});return b()")
-    'var b=W(()=>{var a=core();a.register([]);c.exports=a});return b()'
-    """
-    return _REGISTRATION.sub(r"\1\3", bundle, count=1)
-
-
 def _own_file(name: str) -> str:
     return resources.files("plsdof.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def versions(plotly: str) -> list[tuple[str, str]]:
+def versions() -> list[tuple[str, str]]:
     """Return name and version of everything that took part."""
     import plsdof
 
     found = [("Python", platform.python_version()), ("plsdof", plsdof.__version__)]
-    found += [(name, metadata.version(name)) for name in _PACKAGES]
-    banner = plotly[:200].partition("plotly.js v")[2].split()
-    return [*found, ("plotly.js", banner[0])] if banner else found
+    return found + [(name, metadata.version(name)) for name in _PACKAGES]

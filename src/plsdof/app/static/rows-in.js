@@ -41,7 +41,9 @@ async function showChecks() {
   try {
     const { file, found } = await ask("/predictions?kind=check");
     byId("checked").replaceChildren(element("p", element("bdi", file)), ...Object.entries(found).flatMap(([name, one]) => checkParts(name, one)));
-    drawCheck(Object.values(found)[0]);
+    const [one] = Object.values(found);
+    byId("control").hidden = !one.chart.errors.length;
+    if (one.chart.errors.length) drawCheck(byId("chart-check"), one.chart);
   } catch (error) {
     complain(error);
   }
@@ -84,21 +86,4 @@ function adjustForm(one) {
 
 async function adjust(event) {
   if (await send(Object.assign({ do: "adjust" }, event))) showChecks();
-}
-
-// The control chart: errors in the order of the rows, with warning and action limits.
-function drawCheck(one) {
-  const { errors, ewma, warning, action } = one.chart;
-  byId("control").hidden = !errors.length;
-  if (!errors.length) return;
-  readTheme();
-  const x = errors.map((_, i) => i + 1);
-  const marker = { color: theme.lines[0], size: 8 };
-  const data = [
-    { x: x, y: errors, mode: "markers", name: "predicted − measured", marker: marker },
-    { x: x, y: ewma, mode: "lines", name: "moving average", line: { color: theme.lines[1], width: 2 } },
-  ];
-  const shapes = [warning, -warning, action, -action].flatMap((value) => limit("y", value));
-  const y = zeroAxis("error", { range: around([...errors, action, -action]) });
-  Plotly.react("chart-check", data, layout(axis("control sample"), y, { shapes: shapes }), { displayModeBar: false, responsive: true });
 }

@@ -53,5 +53,5 @@ function showCompared() {
   byId("compared").replaceChildren(element("h3", "Side by side"), element("table", element("thead", element("tr", heading("", "col"), ...both.map((one) => heading(number(one), "col")))), element("tbody", ...body)));
   readTheme();
   const data = both.map((one, i) => ({ x: one.summary.parameters, y: one.summary.rmsecv, name: number(one), mode: "lines+markers", line: { color: theme.lines[i], dash: DASHES[i], width: 2 }, marker: { symbol: SYMBOLS[i], size: 7 } }));
-  Plotly.react("chart-trials", data, layout(axis("number of components", { rangemode: "tozero" }), axis(both[0].summary.errors.misclassified === undefined ? "RMSECV" : "share misclassified")), { displayModeBar: false, responsive: true });
+  plot(byId("chart-trials"), data, layout(axis("number of components", { tozero: true }), axis(both[0].summary.errors.misclassified === undefined ? "RMSECV" : "share misclassified")));
 }

@@ -22,11 +22,9 @@ function take(found) {
 // Text. Numbers are shown as they are in the data, so that both say the same.
 const shown = (value) => (value === null ? "not defined" : String(value));
 const brief = (value) => (value === null ? "not defined" : String(Number(value.toPrecision(3))));
-// Plotly reads a little HTML in its labels; names from the data must stay names.
-const label = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
 const isNarrow = () => window.innerWidth < 700;
-const responseName = () => label(cut(content.response, isNarrow() ? 20 : 30));
+const responseName = () => cut(content.response, isNarrow() ? 20 : 30);
 
 function at(path) {
   return path.split(".").reduce((value, key) => value[key], content);
@@ -67,63 +65,26 @@ const column = (one, j) => Array.from(unpacked(one)).filter((_, k) => k % one.co
 // Colours follow the styles, which follow the reader's choice of light or dark.
 const DASHES = ["solid", "dash", "dashdot", "dot", "longdash"];
 const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "x"];
+/** @type {any} */
 let theme = {};
 
 function readTheme() {
-  const styles = getComputedStyle(document.documentElement);
-  const color = (name) => styles.getPropertyValue("--" + name).trim();
-  const names = ["ink", "muted", "paper", "reference", "grid", "band", "wide-band", "cv-band", "marked"];
-  theme = Object.fromEntries(names.map((name) => [name, color(name)]));
-  theme.lines = [1, 2, 3, 4, 5].map((i) => color("line-" + i));
-  theme.classes = [1, 2, 3, 4, 5].map((i) => color("class-" + i));
+  theme = themeOf();
   state.theme += 1;
 }
 
 // Axes.
-function axis(title, more) {
-  return Object.assign(
-    {
-      title: { text: title, standoff: 8, font: { size: 13 } },
-      automargin: true,
-      fixedrange: true,
-      exponentformat: "power",
-      minexponent: 5,
-      gridcolor: theme.grid,
-      linecolor: theme.reference,
-      zeroline: false,
-      ticks: "outside",
-      tickcolor: theme.reference,
-    },
-    more
-  );
-}
-
-const zeroAxis = (title, more) => axis(title, Object.assign({ zeroline: true, zerolinecolor: theme.reference }, more));
+/** @param {string} title @param {Partial<Axis>} [more] @returns {Axis} */
+const axis = (title, more) => Object.assign({ title: title }, more);
+/** @param {string} title @param {Partial<Axis>} [more] @returns {Axis} */
+const zeroAxis = (title, more) => axis(title, Object.assign({ zeroline: true }, more));
 
 // A wavelength is a name: 12000, neither 12k nor 1.2 times ten to the fourth.
-const wavelengthAxis = (title, more) => axis(title, Object.assign({ exponentformat: "none" }, more));
+/** @param {string} title @param {Partial<Axis>} [more] @returns {Axis} */
+const wavelengthAxis = (title, more) => axis(title, Object.assign({ plain: true }, more));
 
-function layout(x, y, more) {
-  return Object.assign(
-    {
-      xaxis: x,
-      yaxis: y,
-      height: isNarrow() ? 280 : 330,
-      margin: { l: 10, r: 12, t: 12, b: 10 },
-      font: { family: "system-ui, 'DejaVu Sans', sans-serif", size: 13, color: theme.ink },
-      paper_bgcolor: theme.paper,
-      plot_bgcolor: theme.paper,
-      // A point for decimals and nothing for thousands.
-      separators: ".",
-      hovermode: "closest",
-      hoverlabel: { bgcolor: theme.paper, bordercolor: theme.reference, font: { color: theme.ink } },
-      dragmode: false,
-      showlegend: true,
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 } },
-    },
-    more
-  );
-}
+/** @param {Axis} x @param {Axis} y @param {Partial<Plan>} [more] @returns {Plan} */
+const layout = (x, y, more) => Object.assign({ x: x, y: y, height: isNarrow() ? 280 : 330, drag: false, showlegend: true }, more);
 
 // Ticks of a logarithmic axis: powers of ten, with 2 and 5 between where there are few.
 function logAxis(title, values, more) {
@@ -134,44 +95,24 @@ function logAxis(title, values, more) {
   const every = Math.ceil((high - low) / 8);
   const ticks = [];
   for (let k = low; k <= high; k += every) ticks.push(...steps.map((s) => Number(s + "e" + k)));
-  const text = ticks.map((v) => (high - low > 5 ? "10<sup>" + Math.log10(v) + "</sup>" : String(v)));
-  return axis(title, Object.assign({ type: "log", tickvals: ticks, ticktext: text }, more));
+  const text = ticks.map((v) => (high - low > 5 ? "10" + raised(Math.round(Math.log10(v))) : String(v)));
+  return axis(title, Object.assign({ log: true, tickvals: ticks, ticktext: text }, more));
 }
 
 const valueAxis = (title, isLog, values, more) => (isLog ? logAxis(title, values, more) : axis(title, more));
 
 // Small parts.
-function ring(x, y, more) {
-  return Object.assign(
-    {
-      x: [x],
-      y: [y],
-      mode: "markers",
-      marker: { symbol: "circle-open", size: 15, color: theme.ink, line: { width: 2.5 } },
-      hoverinfo: "skip",
-      showlegend: false,
-    },
-    more
-  );
-}
+/** @returns {Trace} */
+const ring = (x, y) => ({ x: [x], y: [y], mode: "markers", marker: { symbol: "circle-open", size: 15, color: theme.ink, width: 2.5 }, showlegend: false });
 
+/** @param {any} [more] @returns {Trace[]} */
 function band(x, low, high, fillcolor, more) {
-  const none = { width: 0 };
-  const base = { x: x, mode: "lines", line: none, hoverinfo: "skip", showlegend: false };
-  return [
-    Object.assign({}, base, { y: low }, more),
-    Object.assign({}, base, { y: high, fill: "tonexty", fillcolor: fillcolor }, more),
-  ];
+  const base = { x: x, mode: "lines", line: { width: 0 }, showlegend: false };
+  return [Object.assign({}, base, { y: low }), Object.assign({}, base, { y: high, fill: "before", fillcolor: fillcolor }, more)];
 }
 
-function limit(direction, value) {
-  if (value === null || value === undefined) return [];
-  const style = { color: theme.reference, width: 1.5, dash: "dash" };
-  if (direction === "x") {
-    return [{ type: "line", x0: value, x1: value, y0: 0, y1: 1, yref: "paper", line: style }];
-  }
-  return [{ type: "line", y0: value, y1: value, x0: 0, x1: 1, xref: "paper", line: style }];
-}
+/** @param {"x"|"y"} direction @param {number|null|undefined} value */
+const limit = (direction, value) => (value === null || value === undefined ? [] : [{ [direction]: value, style: "dash" }]);
 
 function around(values) {
   const known = values.filter((v) => v !== null && v !== undefined);

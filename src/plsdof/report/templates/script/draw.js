@@ -9,7 +9,12 @@ let waiting = false;
 // Every picture remembers what it shows: it is old when something it depends on has changed.
 function add(id, draw, ...depends) {
   const holder = document.getElementById(id);
-  if (holder) charts.push({ holder: holder, draw: draw, depends: ["content", "theme", ...depends], shows: "" });
+  if (!holder) return;
+  charts.push({ holder: holder, draw: draw, depends: ["content", "theme", ...depends], shows: "" });
+  watchWidth(holder, () => {
+    charts.filter((one) => one.holder === holder && !/** @type {Holder} */ (holder).layout?.width).forEach((one) => (one.shows = ""));
+    refresh();
+  });
 }
 
 const wanted = (chart) => chart.depends.map((name) => state[name]).join(" ");
@@ -18,32 +23,18 @@ const isOld = (chart) => chart.shows !== wanted(chart) && chart.holder.clientWid
 function render(chart, width) {
   const [data, plan] = chart.draw(width || chart.holder.clientWidth);
   if (width) Object.assign(plan, { width: width, height: Math.round(plan.height * (width < 400 ? 0.75 : 0.9)) });
-  // A picture that has another width now is drawn anew; halves of a pixel are rounded.
-  const known = chart.holder._fullLayout;
-  if (!width && known && known.autosize && Math.abs(known.width - chart.holder.clientWidth) > 1) {
-    Plotly.purge(chart.holder);
-    delete chart.holder.dataset.listens;
-  }
-  Plotly.react(chart.holder, data, plan, { displayModeBar: false, responsive: !width });
-  if (chart.depends.includes("row") && !chart.holder.dataset.listens) {
-    chart.holder.dataset.listens = "true";
-    listen(chart.holder);
-  }
+  if (chart.depends.includes("row")) plan.on = ROWS;
+  plot(chart.holder, data, plan);
   chart.shows = wanted(chart);
 }
 
 // A click on a row of any picture brings this row into view; a line drawn around rows marks them.
-function listen(holder) {
-  const rowsOf = (event) => event.points.map((one) => one.customdata).filter(Number.isInteger);
-  holder.on("plotly_click", (event) => rowsOf(event).slice(0, 1).forEach((row) => pick("row", row)));
-  holder.on("plotly_selected", (event) => {
-    // The library says it again, without a line, when it has drawn.
-    if (!event || !(event.lassoPoints || event.range)) return;
-    if (event.range && state.drag === "select") document.dispatchEvent(new CustomEvent("brushed", { detail: event.range.x }));
-    else mark(rowsOf(event));
-  });
-  holder.on("plotly_deselect", () => mark([]));
-}
+const ROWS = {
+  click: (row) => pick("row", row),
+  select: (found) => mark(found),
+  mark: (row) => mark(state.marked.includes(row) ? state.marked.filter((one) => one !== row) : [...state.marked, row]),
+  brush: (ends) => document.dispatchEvent(new CustomEvent("brushed", { detail: ends })),
+};
 
 function mark(found) {
   state.marked = [...new Set(found)].sort((a, b) => a - b);
@@ -108,7 +99,7 @@ function step(change) {
 function pick(what, value) {
   state[what] = value;
   state.picked = state.picked || what === "row";
-  const control = document.getElementById("pick-" + what);
+  const control = /** @type {HTMLSelectElement|null} */ (document.getElementById("pick-" + what));
   if (control) control.value = String(value);
   page.complete = "false";
   if (what === "row") document.dispatchEvent(new CustomEvent("picked"));
@@ -116,7 +107,7 @@ function pick(what, value) {
 }
 
 function choices(what, options) {
-  const control = document.getElementById("pick-" + what);
+  const control = /** @type {HTMLSelectElement|null} */ (document.getElementById("pick-" + what));
   if (!control) return;
   control.replaceChildren(
     ...options.map(([value, text]) => {

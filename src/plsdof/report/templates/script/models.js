@@ -3,33 +3,30 @@ function modelAxis() {
   if (byComponents) {
     // Of a few models each has a tick; half components would look like whole ones.
     const steps = models.parameter.length > 15 ? {} : { dtick: 1 };
-    return axis("number of components", Object.assign({ tickformat: "d", rangemode: "tozero" }, steps));
+    return axis("number of components", Object.assign({ tozero: true }, steps));
   }
-  return logAxis("penalty alpha (richer models to the right)", models.parameter, { autorange: "reversed" });
+  return logAxis("penalty alpha (richer models to the right)", models.parameter, { reversed: true });
 }
 
 function curve(name, all, style, more) {
   const values = all.slice(0, single);
-  const text = values.map((v, i) => label(models.words[i] + ": " + name + " " + shown(v)));
+  const text = values.map((v, i) => models.words[i] + ": " + name + " " + shown(v));
   return Object.assign(
     {
       x: models.parameter.slice(0, single),
       y: values,
-      name: label(name),
+      name: name,
       mode: single > 40 ? "lines" : "lines+markers",
       line: { color: theme.lines[style], dash: DASHES[style], width: 2 },
       marker: { symbol: SYMBOLS[style], size: 7 },
-      text: text,
-      hovertemplate: "%{text}<extra></extra>",
+      hovertext: text,
     },
     more
   );
 }
 
 function chosenLine() {
-  const x = models.parameter[chosen];
-  const style = { color: theme.reference, width: 1.5, dash: "dot" };
-  return { type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper", line: style };
+  return { x: models.parameter[chosen], style: "dot" };
 }
 
 function drawDof() {
@@ -37,15 +34,15 @@ function drawDof() {
   const data = [curve("exact", models.dof, 0)];
   if (differs) data.push(curve("naive: components + 1", models.naive_dof, 1));
   data.push(ring(models.parameter[state.place], models.dof[state.place]));
-  const y = axis("Degrees of Freedom", { rangemode: "tozero" });
-  return [data, layout(modelAxis(), y, { shapes: [chosenLine()], showlegend: differs })];
+  const y = axis("Degrees of Freedom", { tozero: true });
+  return [data, layout(modelAxis(), y, { limits: [chosenLine()], showlegend: differs })];
 }
 
 function drawCriterion() {
   const data = [curve(criterion.name, models.score, 0)];
   data.push(ring(models.parameter[state.place], models.score[state.place]));
   const y = valueAxis(criterion.name + criterion.unit, criterion.log, models.score);
-  return [data, layout(modelAxis(), y, { shapes: [chosenLine()], showlegend: false })];
+  return [data, layout(modelAxis(), y, { limits: [chosenLine()], showlegend: false })];
 }
 
 // Errors of the rows of the fit, of rows left out with a band of one standard error, of a test.
@@ -64,7 +61,7 @@ function drawErrors() {
   if (models.rmsep.some((v) => v !== null)) data.push(curve("RMSEP", models.rmsep, 2));
   data.push(ring(models.parameter[state.place], values[state.place]));
   const y = valueAxis("error (" + responseName() + ")", content.errors_log, values);
-  return [data, layout(modelAxis(), y, { shapes: [chosenLine()] })];
+  return [data, layout(modelAxis(), y, { limits: [chosenLine()] })];
 }
 
 // Variance explained of the response, fitted and of rows left out, and of the predictors.
@@ -76,7 +73,7 @@ function drawExplained() {
   if (has(models.q2)) data.push(curve("of rows left out", floor, 1));
   if (has(models.x_explained)) data.push(curve("of the predictors", models.x_explained, 2));
   data.push(ring(models.parameter[state.place], models.explained[state.place]));
-  return [data, layout(modelAxis(), axis("variance explained, %"), { shapes: [chosenLine()] })];
+  return [data, layout(modelAxis(), axis("variance explained, %"), { limits: [chosenLine()] })];
 }
 
 // Recipes by components: discs have the area of weights, diamonds are where errors are smallest.
@@ -84,7 +81,7 @@ function drawRecipes() {
   const { names, rmsecv, best, weights, shares, average: mixed } = content.recipes;
   const rank = names.map((_, i) => names.length - 1 - i);
   const discs = weights.flatMap((own, i) => own.map((w, m) => [i, m, w]).filter((one) => one[2] > 0));
-  const said = ([i, m, w]) => label(names[i] + ", " + m + " components: ") + (mixed ? "weight " + shown(w) + ", " : "") + "RMSECV " + shown(rmsecv[i][m]);
+  const said = ([i, m, w]) => names[i] + ", " + m + " components: " + (mixed ? "weight " + shown(w) + ", " : "") + "RMSECV " + shown(rmsecv[i][m]);
   const data = [
     {
       x: discs.map(([, m]) => m),
@@ -92,27 +89,23 @@ function drawRecipes() {
       mode: "markers",
       name: mixed ? "weight" : "chosen",
       marker: { size: discs.map((one) => 6 + 34 * Math.sqrt(one[2])), color: theme.lines[0], opacity: 0.75 },
-      text: discs.map(said),
-      hovertemplate: "%{text}<extra></extra>",
+      hovertext: discs.map(said),
     },
     {
       x: best,
       y: rank,
       mode: "markers+text",
       name: "smallest RMSECV",
-      marker: { symbol: "diamond-open", size: 13, color: theme.lines[1], line: { width: 2.5 } },
+      marker: { symbol: "diamond-open", size: 13, color: theme.lines[1], width: 2.5 },
       text: best.map((m, i) => "\u2002\u2002" + brief(rmsecv[i][m])),
       textposition: "middle right",
-      textfont: { color: theme.ink },
-      cliponaxis: false,
       hovertext: best.map((m, i) => said([i, m, weights[i][m]])),
-      hovertemplate: "%{hovertext}<extra></extra>",
     },
   ];
-  const ticks = names.map((name, i) => label(cut(name, 24)) + (mixed ? "  " + shown(Math.round(100 * shares[i])) + "%" : ""));
+  const ticks = names.map((name, i) => cut(name, 24) + (mixed ? "  " + shown(Math.round(100 * shares[i])) + "%" : ""));
   const y = axis("", { tickvals: rank, ticktext: ticks, range: [-0.7, names.length - 0.3] });
   const most = Math.max(...best, ...discs.map((one) => one[1]));
-  return [data, layout(axis("number of components", { tickformat: "d", range: [-0.7, most + 2] }), y)];
+  return [data, layout(axis("number of components", { range: [-0.7, most + 2] }), y)];
 }
 
 // Bars as one outline: the library is started without bar charts.
@@ -121,9 +114,9 @@ function drawPermutation() {
   const x = [edges[0], ...counts.flatMap((_, k) => [edges[k], edges[k + 1]]), edges[counts.length]];
   const y = [0, ...counts.flatMap((v) => [v, v]), 0];
   const outline = { color: theme.lines[0], width: 1.5 };
-  const bars = { x: x, y: y, mode: "lines", line: outline, fill: "tozeroy", name: "permuted responses", hoverinfo: "skip" };
+  const bars = { x: x, y: y, mode: "lines", line: outline, fill: "zero", name: "permuted responses" };
   const style = { color: theme.lines[1], width: 3 };
-  const mine = { x: [score, score], y: [0, Math.max(...counts)], mode: "lines", line: style, name: "the data", hovertemplate: "the data: " + shown(score) + "<extra></extra>" };
-  const plan = layout(axis("best score over all models (response²)", { rangemode: "tozero" }), axis("number of permutations", { rangemode: "tozero" }));
+  const mine = { x: [score, score], y: [0, Math.max(...counts)], mode: "lines", line: style, name: "the data", hovertext: ["the data: " + shown(score), "the data: " + shown(score)] };
+  const plan = layout(axis("best score over all models (response²)", { tozero: true }), axis("number of permutations", { tozero: true }));
   return [[bars, mine], plan];
 }

@@ -1,11 +1,13 @@
 // Pictures over the predictors: coefficients, importance, loadings and weights, spectra.
 const canZoom = () => !window.matchMedia("(pointer: coarse)").matches && !isNarrow();
-const zooming = () => ({ dragmode: canZoom() ? "zoom" : false });
-const featureAxis = () => wavelengthAxis(features.title, { fixedrange: !canZoom() });
+/** @returns {Partial<Plan>} */
+const zooming = () => ({ drag: canZoom() ? "zoom" : false });
+/** @returns {Axis} */
+const featureAxis = () => wavelengthAxis(features.title);
 
 // Names of the predictors down the side, in the order of the columns.
 function nameAxis(places, most) {
-  const names = places.map((j) => label(cut(features.names[j], isNarrow() ? 16 : most)));
+  const names = places.map((j) => cut(features.names[j], isNarrow() ? 16 : most));
   return axis("", { tickvals: names.map((_, k) => k), ticktext: names, range: [names.length - 0.5, -0.5] });
 }
 
@@ -15,8 +17,8 @@ const namedHeight = (count) => 90 + 24 * Math.max(4, count);
 function overFeatures(series, title, places, bound) {
   const data = series.map((one) => {
     const color = theme.lines[one.style];
-    const text = one.values.map((v, k) => label(features.names[places[k]] + ": " + one.name + " " + brief(v)));
-    const base = { text: text, hovertemplate: "%{text}<extra></extra>", name: one.name };
+    const text = one.values.map((v, k) => features.names[places[k]] + ": " + one.name + " " + brief(v));
+    const base = { hovertext: text, name: one.name };
     if (isNamed) {
       const marker = { color: color, size: 9, symbol: SYMBOLS[one.style] };
       return Object.assign({ x: one.values, y: places.map((_, k) => k), mode: "markers", marker: marker }, base);
@@ -25,10 +27,10 @@ function overFeatures(series, title, places, bound) {
     const x = places.map((j) => features.positions[j]);
     return Object.assign({ x: x, y: one.values, mode: "lines", line: style, fill: one.fill }, base);
   });
-  const more = { showlegend: series.length > 1, shapes: limit(isNamed ? "x" : "y", bound) };
+  /** @type {Partial<Plan>} */
+  const more = { showlegend: series.length > 1, limits: limit(isNamed ? "x" : "y", bound) };
   if (!series.length) {
-    const middle = { xref: "paper", yref: "paper", x: 0.5, y: 0.5, showarrow: false };
-    more.annotations = [Object.assign({ text: "not defined without components" }, middle)];
+    more.note = { text: ["not defined without components"], middle: true };
   }
   if (isNamed) {
     return [data, layout(zeroAxis(title), nameAxis(places, 20), Object.assign(more, { height: namedHeight(places.length) }))];
@@ -44,8 +46,8 @@ function overFeatures(series, title, places, bound) {
 function drawCoefficients() {
   const one = details[state.place - first];
   const between = (j) => (one.lower ? " [" + shown(one.lower[j]) + ", " + shown(one.upper[j]) + "]" : "");
-  const text = one.coef.map((v, j) => label(features.names[j] + ": " + shown(v) + between(j)));
-  const base = { text: text, hovertemplate: "%{text}<extra></extra>", name: "coefficient" };
+  const text = one.coef.map((v, j) => features.names[j] + ": " + shown(v) + between(j));
+  const base = { hovertext: text, name: "coefficient" };
   const per = isNarrow() && isNamed ? "response per sd" : "response per " + features.per;
   return isNamed ? namedBars(one, base, per) : bandCurve(one, base, per);
 }
@@ -77,7 +79,7 @@ function namedBars(one, base, per) {
     const x = [].concat(...places.map((j) => [low[j], high[j], null]));
     const y = [].concat(...places.map((j) => [j, j, null]));
     const style = { color: theme.lines[0], width: width };
-    data.push({ x: x, y: y, mode: "lines", line: style, hoverinfo: "skip", name: name });
+    data.push({ x: x, y: y, mode: "lines", line: style, name: name });
   };
   if (one.lower) {
     bars(widened(one, one.lower), widened(one, one.upper), 1.2, atOnce());
@@ -122,24 +124,24 @@ function drawSpectra(table) {
       mode: "lines",
       line: { color: theme.classes[classColor(kind, spectra.classes.length)], width: 1 },
       opacity: 0.8,
-      name: label(low === high ? shown(low) : shown(low) + " to " + shown(high)),
-      customdata: perPoint((row) => row),
-      text: perPoint((row) => rowWords(row) + "<br>" + responseName() + " " + shown(rows.observed[row])),
-      hovertemplate: "%{text}<extra></extra>",
+      name: low === high ? shown(low) : shown(low) + " to " + shown(high),
+      rows: perPoint((row) => row),
+      hovertext: perPoint((row) => rowWords(row) + "\n" + responseName() + " " + shown(rows.observed[row])),
     };
   });
   state.marked.forEach((row) => {
     const i = spectra.row.indexOf(row);
     const style = { color: theme.marked, width: 2 };
-    if (i >= 0) data.push({ x: table.positions, y: line(table.values, i), mode: "lines", line: style, hoverinfo: "skip", showlegend: false });
+    if (i >= 0) data.push({ x: table.positions, y: line(table.values, i), mode: "lines", line: style, showlegend: false });
   });
   const mine = spectra.row.indexOf(state.row);
   if (state.picked && mine >= 0) {
     const style = { color: theme.ink, width: 2.5 };
-    data.push({ x: table.positions, y: line(table.values, mine), mode: "lines", line: style, hoverinfo: "skip", name: rowWords(state.row) });
+    data.push({ x: table.positions, y: line(table.values, mine), mode: "lines", line: style, name: rowWords(state.row) });
   }
-  const x = wavelengthAxis(table.title, { fixedrange: !canZoom() });
-  const drag = { dragmode: canZoom() ? state.drag : false, selectdirection: "h", selections: [] };
+  const x = wavelengthAxis(table.title);
+  /** @type {Partial<Plan>} */
+  const drag = { drag: canZoom() ? state.drag : false };
   return [data, layout(x, axis(table.kind === "raw" ? "value" : "preprocessed value"), drag)];
 }
 

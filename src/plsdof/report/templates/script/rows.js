@@ -1,15 +1,13 @@
 // Pictures of the rows: predictions, residuals, leverage, distances, scores, contributions.
 const rowName = (i) => (rows.labels ? rows.labels[i] : String(rows.number[i]));
-const rowWords = (i) => (rows.labels ? "" : "row ") + label(rowName(i));
+const rowWords = (i) => (rows.labels ? "" : "row ") + rowName(i);
 const here = () => details[state.place - first].rows;
 const bit = (kind) => 1 << ["t2", "q", "leverage", "studentized"].indexOf(kind);
 // Rows are marked by drawing a line around them, where there is a mouse.
-const marking = (more) => Object.assign({ dragmode: canZoom() ? "lasso" : false, selections: [] }, more);
+const marking = (more) => Object.assign({ drag: canZoom() ? "lasso" : false }, more);
 const bare = { showlegend: false };
 
 // Sides of a point where its name may stand: across and down, in halves of the name's size.
-const ruler = document.createElement("canvas").getContext("2d");
-ruler.font = "12px system-ui, 'DejaVu Sans', sans-serif";
 const SIDES = { middle: 0, center: 0, top: -1, bottom: 1, left: -1, right: 1 };
 const PLACES = ["top center", "bottom center", "middle right", "middle left"].concat(
   ["top right", "top left", "bottom right", "bottom left"]
@@ -20,7 +18,7 @@ function placeNames(spots, names) {
   const apart = (a, b) => Math.abs(a.x - b.x) >= a.w + b.w || Math.abs(a.y - b.y) >= a.h + b.h;
   const taken = spots.map((spot) => ({ x: spot.x, y: spot.y, w: 6, h: 6 }));
   return names.map((name, k) => {
-    const size = { w: ruler.measureText(name).width / 2 + 3, h: 8 };
+    const size = { w: widthOf(name, 12) / 2 + 3, h: 8 };
     for (const place of PLACES) {
       const [down, across] = place.split(" ").map((word) => SIDES[word]);
       const box = { x: spots[k].x + across * (size.w + 6), y: spots[k].y + down * (size.h + 6), ...size };
@@ -46,22 +44,17 @@ function pointsOf(kept, x, y, frame, style, named) {
   });
   const short = kept.map((i) => cut(rowName(i), 14));
   const places = named ? placeNames(kept.map(spot), short) : [];
-  const chosenOnes = state.marked.length ? { selectedpoints: where(kept.map((i) => state.marked.includes(i)), true) } : {};
+  const chosenOnes = state.marked.length ? { marked: where(kept.map((i) => state.marked.includes(i)), true) } : {};
   return Object.assign(
     chosenOnes,
     {
-      selected: { marker: { color: theme.marked, opacity: 1 } },
-      unselected: { marker: { opacity: 0.35 }, textfont: { color: theme.muted } },
       x: kept.map((i) => x[i]),
       y: kept.map((i) => y[i]),
-      customdata: kept,
-      hovertext: kept.map((i) => rowWords(i) + "<br>" + frame.names[0] + " " + brief(x[i]) + "<br>" + frame.names[1] + " " + brief(y[i])),
-      text: places.map((place, k) => (place ? label(short[k]) : "")),
+      rows: kept,
+      hovertext: kept.map((i) => rowWords(i) + "\n" + frame.names[0] + " " + brief(x[i]) + "\n" + frame.names[1] + " " + brief(y[i])),
+      text: places.map((place, k) => (place ? short[k] : "")),
       mode: named ? "markers+text" : "markers",
       textposition: places.map((place) => place || "top center"),
-      textfont: { size: 12, color: theme.ink },
-      cliponaxis: false,
-      hovertemplate: "%{hovertext}<extra></extra>",
     },
     style
   );
@@ -90,7 +83,8 @@ function drawFit(width) {
   const away = content.excluded ? content.excluded.observed : [];
   const ends = around([...range, ...left, ...tested, ...(test ? test.observed : []), ...away]);
   const frame = { x: ends, y: ends, width: width, names: ["measured", "predicted"] };
-  const data = [{ x: ends, y: ends, mode: "lines", line: style, hoverinfo: "skip", showlegend: false }];
+  /** @type {Trace[]} */
+  const data = [{ x: ends, y: ends, mode: "lines", line: style, showlegend: false }];
   const [inside, beyond, mine] = points(one, rows.observed, one.fitted, bit("studentized"), frame);
   data.push(inside, Object.assign(beyond, { name: "calibration", showlegend: false }));
   if (left.length) {
@@ -99,21 +93,21 @@ function drawFit(width) {
     const drawn = pointsOf(everybody, rows.observed, left, frame, { marker: marker, name: "cross-validation" }, false);
     data.push(drawn);
   }
-  if (test) data.push(Object.assign(testPoints(test.observed, tested, frame), { error_y: testBars(tested) }));
+  if (test) data.push(Object.assign(testPoints(test.observed, tested, frame), { bars: testBars(tested) }));
   data.push(fittedLine(ends));
   if (content.excluded) data.push(crosses(content.excluded.observed, content.excluded.predicted[state.place - first]));
   data.push(mine);
   const name = responseName();
-  const plan = { annotations: [statistics(width)], height: isNarrow() ? 360 : 400 };
+  const plan = { note: { text: statistics() }, height: isNarrow() ? 360 : 400 };
   return [data, layout(axis("measured " + name, { range: ends }), axis("predicted " + name, { range: ends }), marking(plan))];
 }
 
 // Rows that were excluded: crosses where the models would see them.
 function crosses(x, y) {
   const away = content.excluded;
-  const words = away.number.map((number, k) => "excluded, row " + number + "<br>" + label(away.why[k]));
-  const marker = { color: theme.reference, size: 8, symbol: "x-thin", line: { width: 2, color: theme.reference } };
-  return { x: x, y: y, mode: "markers", marker: marker, name: "excluded", hovertext: words, hovertemplate: "%{hovertext}<extra></extra>" };
+  const words = away.number.map((number, k) => "excluded, row " + number + "\n" + away.why[k]);
+  const marker = { color: theme.reference, size: 8, symbol: "x-thin", width: 2 };
+  return { x: x, y: y, mode: "markers", marker: marker, name: "excluded", hovertext: words };
 }
 
 // The line through the most honest predictions there are, those of a test or of rows left out.
@@ -123,21 +117,19 @@ function fittedLine(ends) {
   const { name, slope, intercept } = lastMerit();
   const style = { color: theme.ink, width: 1.5, dash: "dash" };
   const y = ends.map((v) => (slope === null ? null : intercept + slope * v));
-  return { x: ends, y: y, mode: "lines", line: style, hoverinfo: "skip", name: "line of " + name };
+  return { x: ends, y: y, mode: "lines", line: style, name: "line of " + name };
 }
 
-function statistics(width) {
-  const words = details[state.place - first].merit.map((one) => one.error + " " + shown(one.rmse) + ", R² " + shown(one.r2) + ", bias " + brief(one.bias) + ", n " + one.n);
-  const corner = { xref: "paper", yref: "paper", x: 0.99, y: 0.02, xanchor: "right", yanchor: "bottom", align: "right", showarrow: false };
-  return Object.assign({ text: words.join("<br>"), font: { size: isNarrow() || width < 400 ? 9 : 12 }, bgcolor: theme.paper, opacity: 0.9 }, corner);
+function statistics() {
+  return details[state.place - first].merit.map((one) => one.error + " " + shown(one.rmse) + ", R² " + shown(one.r2) + ", bias " + brief(one.bias) + ", n " + one.n);
 }
 
 // Rows of the test, which took no part in the fit.
 function testPoints(x, y, frame) {
-  const name = (i) => (test.labels ? label(test.labels[i]) : "row " + test.number[i]);
-  const words = (i) => "test " + name(i) + "<br>" + frame.names[0] + " " + brief(x[i]) + "<br>" + frame.names[1] + " " + brief(y[i]);
+  const name = (i) => (test.labels ? test.labels[i] : "row " + test.number[i]);
+  const words = (i) => "test " + name(i) + "\n" + frame.names[0] + " " + brief(x[i]) + "\n" + frame.names[1] + " " + brief(y[i]);
   const marker = { color: theme.lines[2], size: 8, symbol: "triangle-up" };
-  return { x: x, y: y, mode: "markers", marker: marker, name: "test", hovertext: test.number.map((_, i) => words(i)), hovertemplate: "%{hovertext}<extra></extra>" };
+  return { x: x, y: y, mode: "markers", marker: marker, name: "test", hovertext: test.number.map((_, i) => words(i)) };
 }
 
 const testHere = () => (test && details[state.place - first].test.t2 ? details[state.place - first].test : null);
@@ -147,8 +139,7 @@ function testBars(predicted) {
   if (!test.lower || state.place !== chosen) return undefined;
   const above = predicted.map((v, i) => test.upper[i] - v);
   const below = predicted.map((v, i) => v - test.lower[i]);
-  const style = { color: theme.lines[2], thickness: 1, width: 3 };
-  return Object.assign({ type: "data", symmetric: false, array: above, arrayminus: below }, style);
+  return { above: above, below: below };
 }
 
 function drawResiduals(width) {
@@ -181,7 +172,7 @@ function drawLeverage(width) {
     ...limit("y", beyond === null ? null : -beyond),
   ];
   const y = zeroAxis(title, { range: frame.y });
-  return [data, layout(axis("leverage", { range: frame.x }), y, marking({ showlegend: Boolean(tested), shapes: shapes }))];
+  return [data, layout(axis("leverage", { range: frame.x }), y, marking({ showlegend: Boolean(tested), limits: shapes }))];
 }
 
 function drawDistance(width) {
@@ -198,7 +189,7 @@ function drawDistance(width) {
   const shapes = [...limit("x", one.limits.t2), ...limit("y", one.limits.q)];
   const x = axis("T² (within the model)", { range: frame.x });
   const y = axis("Q (beside the model)", { range: frame.y });
-  return [data, layout(x, y, marking({ showlegend: Boolean(tested), shapes: shapes }))];
+  return [data, layout(x, y, marking({ showlegend: Boolean(tested), limits: shapes }))];
 }
 
 // Contributions to T² and Q of the row in view, by the formulas of plsdof.chemometrics.contributions.
@@ -218,7 +209,7 @@ function contributions(m) {
 function drawContributions(kind, title) {
   const m = componentsAt(state.place);
   const values = m > components.count ? [] : contributions(m)[kind];
-  const series = [{ name: "contribution", values: values, style: kind === "q" ? 1 : 0, dash: 0, fill: isNamed ? undefined : "tozeroy" }];
+  const series = [{ name: "contribution", values: values, style: kind === "q" ? 1 : 0, dash: 0, fill: isNamed ? undefined : "zero" }];
   return overFeatures(series, "part of " + title, components.picked.slice(0, values.length), null);
 }
 
@@ -230,7 +221,7 @@ function drawRotated(width) {
   const frame = { x: around(x), y: around(y), width: width, names: ["predictive", "orthogonal"] };
   const data = components.groups.map((name, g) => {
     const marker = { color: classOf(g, components.groups.length), size: 8, symbol: SYMBOLS[g % 5] + (g < 5 ? "-open" : "") };
-    return pointsOf(where(components.group_of, g), x, y, frame, { marker: marker, name: label(cut(name, 40)) }, false);
+    return pointsOf(where(components.group_of, g), x, y, frame, { marker: marker, name: cut(name, 40) }, false);
   });
   data.push(ring(x[state.row], y[state.row]));
   const zero = (title, ends) => zeroAxis(title, { range: ends });
@@ -239,9 +230,9 @@ function drawRotated(width) {
 
 function drawSPlot() {
   const { covariance: x, correlation: y } = content.opls;
-  const words = features.names.map((name, j) => label(name + ": covariance " + brief(x[j]) + ", correlation " + brief(y[j])));
+  const words = features.names.map((name, j) => name + ": covariance " + brief(x[j]) + ", correlation " + brief(y[j]));
   const marker = { color: theme.lines[0], size: 7, symbol: "circle-open" };
-  const data = [{ x: x, y: y, mode: "markers", marker: marker, text: words, hovertemplate: "%{text}<extra></extra>" }];
+  const data = [{ x: x, y: y, mode: "markers", marker: marker, hovertext: words }];
   return [data, layout(zeroAxis("covariance"), zeroAxis("correlation", { range: [-1.05, 1.05] }), bare)];
 }
 
@@ -262,7 +253,7 @@ function drawScores(width) {
     const angles = Array.from({ length: 121 }, (_, k) => (k * Math.PI) / 60);
     const style = { color: theme.reference, width: 1.5, dash: "dash" };
     const circle = { x: angles.map((u) => ra * Math.cos(u)), y: angles.map((u) => rb * Math.sin(u)) };
-    data.push(Object.assign(circle, { mode: "lines", line: style, hoverinfo: "skip", name: "T² of these two, " + content.level + "%" }));
+    data.push(Object.assign(circle, { mode: "lines", line: style, name: "T² of these two, " + content.level + "%" }));
   }
   const outside = x.map((v, i) => ra !== null && rb !== null && (v / ra) ** 2 + (y[i] / rb) ** 2 > 1);
   const few = outside.filter(Boolean).length <= 2 * FEW;
@@ -271,7 +262,7 @@ function drawScores(width) {
     const member = components.group_of.map((k) => k === g);
     const symbol = SYMBOLS[g % 5] + (g < 5 ? "-open" : "");
     const marker = { color: classOf(g, names.length), size: 8, symbol: symbol };
-    const style = { marker: marker, name: label(cut(name, isNarrow() ? 20 : 40)), legendgroup: "g" + g };
+    const style = { marker: marker, name: cut(name, isNarrow() ? 20 : 40), legendgroup: "g" + g };
     data.push(pointsOf(where(member.map((v, i) => v && !outside[i]), true), x, y, frame, style, false));
     const far = where(member.map((v, i) => v && outside[i]), true);
     if (far.length) data.push(pointsOf(far, x, y, frame, Object.assign({}, style, { showlegend: false }), few));

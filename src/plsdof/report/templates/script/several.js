@@ -2,7 +2,7 @@ const pages = JSON.parse(document.getElementById("pages").textContent);
 const frames = Array.from(document.querySelectorAll("iframe"));
 const buttons = Array.from(document.querySelectorAll("nav button"));
 function load(i) {
-  if (!frames[i].srcdoc) frames[i].srcdoc = pages.pages[i].split(pages.token).join(pages.shared);
+  if (!frames[i].srcdoc) frames[i].srcdoc = pages.pages[i];
 }
 function show(i) {
   load(i);

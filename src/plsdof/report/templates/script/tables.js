@@ -70,7 +70,7 @@ function strongestTable() {
   });
   document.querySelector("#table-strongest tbody").replaceChildren(...body);
   const apart = at(where).some((one) => one.jackknife !== undefined);
-  document.querySelectorAll(".jackknife").forEach((one) => (one.hidden = !apart));
+  document.querySelectorAll(".jackknife").forEach((one) => one.toggleAttribute("hidden", !apart));
 }
 
 const SUSPECT_COLUMNS = [
