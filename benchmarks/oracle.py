@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "core"))
 import test_against_the_oracle as problems
 from _helpers.oracle import exact_fit
-from _helpers.oracle_left_out import exact_left_out, penalized, rbf
+from _helpers.oracle_left_out import exact_left_out, penalized, rbf, with_far_rows
 from _helpers.oracle_pls2 import exact_dof_by_response
 
 from plsdof import cross_validate, kernel_pls_path, penalized_pls_path, pls2_path, pls_path
@@ -59,6 +59,12 @@ def rows_left_out(X: Any, y: Any, options: dict[str, Any]) -> Iterator[tuple[Any
     residuals = y - found.predictions[0]
     known = min(len(residuals), len(exact))
     yield _largest(residuals[:known], exact[:known]), left.error[:known] + rounding
+
+
+def far_rows_left_out(X: Any, y: Any, options: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield the same with rows that are 1e2 to 1e9 away."""
+    seed = int(np.abs(y).view(np.uint64).sum() % 2**32)
+    yield from rows_left_out(with_far_rows(X, np.random.default_rng(seed)), y, options)
 
 
 def of_kernel(X: Any, y: Any, options: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
@@ -99,6 +105,7 @@ def of_pls2(X: Any, y: Any, options: dict[str, Any]) -> Iterator[tuple[Any, Any]
 DOORS = {
     "pls_path": whole_path,
     "left_out, cross_validate": rows_left_out,
+    "left_out, far rows": far_rows_left_out,
     "kernel left_out": of_kernel,
     "penalised left_out": of_penalised,
     "PLS2": of_pls2,

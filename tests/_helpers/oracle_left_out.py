@@ -55,6 +55,20 @@ def penalized(penalty, strength):
     return gram
 
 
+def with_far_rows(X, rng):
+    """Return X with one to three rows that are 1e2 to 1e9 away: an entry, a multiple, a code."""
+    X = X.copy()
+    for _ in range(int(rng.integers(1, 4))):
+        size, row, kind = 10.0 ** rng.uniform(2, 9), rng.integers(len(X)), rng.random()
+        if kind < 0.5:
+            X[row, rng.integers(X.shape[1])] = size * rng.choice([-1.0, 1.0])
+        elif kind < 0.75:
+            X[row] *= size
+        else:
+            X[row] = size
+    return X
+
+
 def _balls(values):
     return np.vectorize(lambda one: flint.arb(float(one)), otypes=[object])(np.asarray(values))
 

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from _helpers.oracle import exact_fit, exact_ridge
 from _helpers.problems import counted, make_problem
 from scipy.signal import savgol_filter
@@ -22,6 +23,7 @@ from plsdof.errors import (
 )
 from plsdof.inference import coefficient_inference, prediction_interval, residual_bootstrap
 from plsdof.large import Moments
+from plsdof.large.blocks import ArrayBlocks
 from plsdof.variants import kernel_pls_path, penalized_pls_path, pls2_path
 
 
@@ -431,25 +433,61 @@ NEARLY = {
 }
 
 
+@pytest.mark.parametrize("noise", [1e-15, 1e-14, 1e-12])
 @pytest.mark.parametrize("door", NEARLY)
-def test_columns_that_vary_by_rounding_only_are_left_out_by_name(door):
+def test_columns_that_vary_by_rounding_only_are_left_out_by_name(door, noise):
     X, y = make_problem(30, 3, seed=2)
-    noise = np.random.default_rng(0).normal(size=30)
-    table = pd.DataFrame(np.column_stack([X, 5 + 1e-15 * noise]), columns=["a", "b", "c", "flat"])
+    flat = 5 + noise * np.random.default_rng(0).normal(size=30)
+    table = pd.DataFrame(np.column_stack([X, flat]), columns=["a", "b", "c", "flat"])
     with pytest.warns(ConstantColumnWarning, match="do not vary: 'flat'"):
         NEARLY[door](table, y)
 
 
-def test_columns_that_vary_by_rounding_only_have_no_coefficient():
+COEFFICIENTS = METHODS | {
+    "pls, counted": lambda X, y, **options: counted(pls_path(X, y, 3, **options)),
+    "pls of a fold": lambda X, y, **options: pls_path(X, y, 3, **options).fit_rows(np.arange(30)),
+    "PLS2": lambda X, y, **options: pls2_path(X, y[:, None], max_components=3, **options),
+    "sparse": lambda X, y, **options: pls_path(scipy.sparse.csr_array(X), y, 3, **options),
+    "blocks": lambda X, y, **options: pls_path(ArrayBlocks(X, y, memory=64), None, 3, **options),
+    "blocks of columns": lambda X, y, **options: pls_path(
+        ArrayBlocks(X, y, axis=1, memory=240), None, 3, **options
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::plsdof.errors.RankExhaustedWarning")
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("noise", [1e-15, 1e-14, 1e-12])
+@pytest.mark.parametrize("method", sorted(COEFFICIENTS.keys() - {"kernel"}))
+def test_columns_that_vary_by_rounding_only_have_no_coefficient(method, noise, scale):
     X, y = make_problem(30, 3, seed=2)
-    noise = np.random.default_rng(0).normal(size=30)
+    flat, fit = 5 + noise * np.random.default_rng(0).normal(size=30), COEFFICIENTS[method]
+    if method == "penalized" and not scale:
+        pytest.skip("smoothing gives every column a share of its neighbours")
     with pytest.warns(ConstantColumnWarning):
-        path = counted(pls_path(np.column_stack([X, 5 + 1e-15 * noise]), y, 3))
-    np.testing.assert_allclose(path.coef[:, :3], pls_path(X, y, 3).coef, rtol=1e-9)
-    assert not path.coef[:, 3].any()
-    # A hundred times that is a signal, however small.
-    varies = counted(pls_path(np.column_stack([X, 5 + 1e-13 * noise]), y, 3))
-    assert varies.coef[1:, 3].all()
+        coef = fit(np.column_stack([X, flat]), y, scale=scale).coef
+    assert not coef[:, 3].any()
+    if method != "penalized":  # whose penalty looks at neighbours
+        np.testing.assert_allclose(coef[:, :3], fit(X, y, scale=scale).coef, rtol=1e-9)
+
+
+def test_small_spreads_that_are_a_signal_have_a_coefficient():
+    X, y = make_problem(30, 3, seed=2)
+    small = 5 + 1e-8 * np.random.default_rng(0).normal(size=30)
+    path = pls_path(np.column_stack([X, small]), y, 3)
+    assert path.coef[1:, 3].all()
+    assert counted(path).coef[1:, 3].all()
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-15, 1e-12])
+@pytest.mark.parametrize("columns", [3, 60])
+def test_folds_leave_out_columns_that_vary_in_their_rows_only(columns, noise):
+    X, y = make_problem(30, columns, seed=2)
+    flat = 5 + noise * np.random.default_rng(0).normal(size=30)
+    flat[::5] += 1.0
+    left = pls_path(np.column_stack([X, flat]), y, 3).left_out(5)
+    without = pls_path(X, y, 3).left_out(5)
+    np.testing.assert_allclose(left.residuals[:, ::5], without.residuals[:, ::5], atol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["pls", "pcr", "ridge"])

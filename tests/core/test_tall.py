@@ -8,7 +8,7 @@ import scipy.sparse
 
 from plsdof import pls_path
 from plsdof._core.moments import moments_of, tall_gram
-from plsdof._core.standardize import as_observations, standardize
+from plsdof._core.standardize import Columns, as_observations, standardize
 from plsdof.errors import InvalidInputError
 
 
@@ -47,15 +47,10 @@ def with_column(X, values):
     return np.column_stack([X, values])
 
 
-DOUBTFUL = {
+CONSTANT = {
     "constant": lambda X: with_column(X, np.full(len(X), 3.0)),
     "nearly constant": lambda X: with_column(X, 3.0 + 1e-12 * X[:, 0]),
-    "wide": lambda X: X[:300],
-    "square": lambda X: X[:400],
 }
-
-
-COLUMNS = ("constant",)
 
 
 def jumping(X):
@@ -63,14 +58,22 @@ def jumping(X):
     return with_column(X, np.where(np.arange(len(X)) < 400, 0.0, 1e3) + X[:, 0])
 
 
-@pytest.mark.parametrize("case", DOUBTFUL)
-def test_doubtful_columns_are_left_to_a_closer_look(case):
+@pytest.mark.parametrize("rows", [300, 400])
+def test_rows_must_be_more_than_columns(rows):
+    X, y = table(n=rows, p=400)
+    assert tall_gram(as_observations(X, y)) is None
+
+
+@pytest.mark.parametrize("case", CONSTANT)
+def test_columns_that_do_not_vary_take_no_part(case):
     X, y = table(n=5000, p=400)
-    X = DOUBTFUL[case](X)
-    assert tall_gram(as_observations(X, y[: len(X)])) is None
+    gram, without = (tall_gram(as_observations(Z, y)) for Z in (CONSTANT[case](X), X))
+    assert gram.units.x_scale[-1] == np.inf
+    assert not gram.matrix[-1].any()
+    np.testing.assert_allclose(gram.matrix[:-1, :-1], without.matrix, rtol=1e-12, atol=1e-9)
 
 
-@pytest.mark.parametrize("change", [*(DOUBTFUL[case] for case in COLUMNS), jumping])
+@pytest.mark.parametrize("change", [*CONSTANT.values(), jumping])
 @pytest.mark.filterwarnings("ignore:1 column")
 def test_doubtful_columns_are_fitted_all_the_same(change):
     X, y = table(n=5000, p=400)
@@ -83,7 +86,7 @@ def test_doubtful_columns_are_fitted_all_the_same(change):
 def test_a_shift_that_was_no_good_is_replaced_by_the_mean():
     X, y = table(n=5000, p=400)
     X = jumping(X)
-    found, centred = moments_of(X, y), X[:, -1] - X[:, -1].mean()
+    found, centred = moments_of(X, y, None, Columns.of(X).centre), X[:, -1] - X[:, -1].mean()
     assert found.xx[-1, -1] == pytest.approx(centred @ centred, rel=1e-13)
     assert found.mean[-2] == pytest.approx(X[:, -1].mean(), rel=1e-15)
 
@@ -126,6 +129,27 @@ def test_rows_that_are_too_large_to_copy_must_stay_as_they_are(later, monkeypatc
     X[3, 2] += 1.0
     with pytest.raises(InvalidInputError, match="has been changed"):
         LARGE[later](path)
+
+
+ORDERS = {
+    "rows": lambda X: X[::-1].copy(),
+    "columns": lambda X: X[:, ::-1].copy(),
+    "both": lambda X: X[::-1, ::-1].copy(),
+    "a swap": lambda X: np.where(np.isin(np.arange(X.size), [7, 90]).reshape(X.shape), X[2, 10], X),
+    "a bit": lambda X: np.nextafter(X, np.where(np.arange(X.size).reshape(X.shape) == 5, 9.0, X)),
+}
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("change", ORDERS)
+def test_another_order_of_the_same_entries_is_a_change(change, order, monkeypatch):
+    X, y = table()
+    X = np.asarray(X, order=order)
+    monkeypatch.setattr("plsdof._core.standardize._COPIED", 1000)
+    path = pls_path(X, y, 5)
+    X[:] = ORDERS[change](X)
+    with pytest.raises(InvalidInputError):
+        _ = path.coef
 
 
 @pytest.mark.parametrize("weights", [None, np.linspace(0.1, 2.0, 300)])

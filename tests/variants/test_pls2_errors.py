@@ -48,6 +48,16 @@ def test_responses_along_all_directions(algorithm, seed):
     assert assert_within_error(X + rng.normal(size=6), Y, algorithm) > 1
 
 
+@pytest.mark.parametrize("seed", [1, 5, 7, 8])
+def test_dates_beside_small_columns(seed):
+    """Directions below what rounding the dates may have changed are there, and matter."""
+    rng = np.random.default_rng(seed)
+    times = 1.7e12 + 3.6e6 * np.arange(9)
+    X = np.column_stack([times, rng.normal(size=(9, 4)) * 10.0 ** rng.uniform(-4, 3, 4)])
+    Y = rng.normal(size=(9, 1)) + X[:, 1:] @ rng.normal(size=(4, 1))
+    assert_within_error(X, Y, "nipals")
+
+
 def test_ordinary_data_have_all_digits():
     X, Y = make_responses(9, 4, 2, seed=3)
     path = pls2_path(X, Y, scale=False)

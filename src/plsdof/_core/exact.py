@@ -263,6 +263,16 @@ def checked_rows(X_new: Any, p: int, names: tuple[str, ...] | None, *, sparse: b
     return as_new_rows(X_new, p, names)
 
 
+def squared_distances(rows: Any, mean: Array, metric: Array | float) -> Array:
+    """Return ``sum_j metric_j (x_j - mean_j)^2`` of new rows, dense or sparse. Shape (n_new,)."""
+    share = np.broadcast_to(metric, mean.shape)
+    if isinstance(rows, np.ndarray):
+        return np.asarray(np.square(rows - mean) @ share)
+    # Sparse rows must not be filled.
+    squares = np.asarray(rows.power(2) @ share) - 2.0 * np.asarray(rows @ (mean * share))
+    return np.asarray(np.maximum(squares + mean**2 @ share, 0.0))
+
+
 def row_norms(rows: Array) -> Array:
     """Return the lengths of rows."""
     return np.asarray(np.sqrt(np.vecdot(rows, rows)))

@@ -24,8 +24,7 @@ from plsdof._core.spectrum import SOLVERS, Solver
 from plsdof._core.standardize import (
     Observations,
     as_observations,
-    constant_columns,
-    require_response_squares,
+    response_varies,
     warn_constant_columns,
 )
 from plsdof._core.warnings import is_quiet, quietly, warn_caller
@@ -274,8 +273,8 @@ def checked(X: Any, y: Any, sample_weight: Any) -> Observations:
     if y is None and not ready:
         raise InvalidInputError("y is missing; give one response per row of X.")
     given = X if ready else as_observations(X, y, sample_weight)
-    require_response_squares(given.y)
-    warn_constant_columns(constant_columns(given.X), given.names)
+    response_varies(given.y)
+    warn_constant_columns(given.columns.constant, given.names)
     if not ready:
         given.own()
     return given

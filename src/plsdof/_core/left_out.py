@@ -62,6 +62,8 @@ _TOLERANCE = 1e-6
 _ROUGH = 1e-4
 # Errors of rows left out that are smaller than this share of the spread of y are rounding.
 _NOTHING = 1e-3
+# The median of the absolute value of a normal variable.
+_MEDIAN = 0.6745
 # Coefficients from the recursion are kept if the fit is off by at most this share of that spread.
 ALL_DIGITS = 1e-10
 # Partial Least Squares reacts to y up to twice along its scores, d yhat / d y = f + 2TT'(1 - f), so
@@ -522,7 +524,8 @@ class Problem:
         X, y, weights = self.given.X, self.given.y, self.given.weights
         if self.kernel is not None:
             return [Way(partial(GramFolds, self.kernel, y, weights=weights, size=self.size))]
-        by_rows = partial(RowFolds, X, y, weights=weights, scale=self.scale)
+        columns = self.given.columns if self.given.in_memory else None
+        by_rows = partial(RowFolds, X, y, columns=columns, weights=weights, scale=self.scale)
         safe = Way(partial(by_rows, inverse_metric=self.inverse_metric))
         if not self.given.in_memory:
             return [*X.faster_ways(self.given, split, n_components, self.scale), safe]
@@ -530,9 +533,9 @@ class Problem:
             return [safe]
         fast = _cheapest(X.shape, split, n_components, self.scale)
         if fast == "moments":
-            return [Way(partial(_moments, X, y, weights, self.scale), features=True), safe]
+            return [Way(partial(_moments, self.given, self.scale), features=True), safe]
         if fast == "gram":
-            return [Way(partial(_gram_of_rows, X, y, weights)), safe]
+            return [Way(partial(_gram_of_rows, self.given)), safe]
         return [safe]
 
 
@@ -552,17 +555,20 @@ def _cheapest(shape: tuple[int, ...], split: Split, n_components: int, scale: bo
     return min(costs, key=lambda name: costs[name])
 
 
-def _gram_of_rows(X: Array, y: Array, weights: Array | None, split: Split) -> Operator:
-    mean = X.mean(axis=0) if weights is None else weights @ X / weights.sum()
-    centred = X - mean
-    return GramFolds(centred @ centred.T, y, split, weights, rows=centred, x_mean=mean)
+def _gram_of_rows(given: Observations, split: Split) -> Operator:
+    columns = given.columns
+    rows = given.X - columns.centre
+    rows[:, columns.constant] = 0.0
+    # Products of rows about their centre would be large where that is not the mean.
+    return GramFolds(rows @ rows.T, given.y, split, given.weights, rows=rows, x_mean=columns.centre)
 
 
-def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Split) -> Operator:
+def _moments(given: Observations, scale: bool, split: Split) -> Operator:
+    X, y, weights, centre = given.X, given.y, given.weights, given.columns.centre
     n = len(X)
 
     def of(rows: Any) -> Moments:
-        return moments_of(X[rows], y[rows], None if weights is None else weights[rows])
+        return moments_of(X[rows], y[rows], None if weights is None else weights[rows], centre)
 
     def fitted(rows: Integers | None, left: Moments) -> Moments:
         if rows is None:
@@ -570,7 +576,7 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
         times = np.bincount(rows, minlength=n)
         kept = times > 0
         repeated = times[kept] if weights is None else times[kept] * weights[kept]
-        return moments_of(X[kept], y[kept], repeated.astype(np.float64))
+        return moments_of(X[kept], y[kept], repeated.astype(np.float64), centre)
 
     def look(low: Mask) -> Mask:
         trained = split.training_weights(n, weights)
@@ -591,7 +597,14 @@ def _moments(X: Array, y: Array, weights: Array | None, scale: bool, split: Spli
         return np.concatenate(made, axis=1) if made else np.empty((A.shape[1], 0))
 
     return FoldMoments(
-        whole, fits, scale=scale, project=project, look=look, fold=split.fold, y=y[split.rows]
+        whole,
+        fits,
+        scale=scale,
+        project=project,
+        look=look,
+        fold=split.fold,
+        y=y[split.rows],
+        weights=None if weights is None else weights[split.rows],
     )
 
 
@@ -647,8 +660,6 @@ def hold_out(
     with threads_for_products(split.count + 1, (n, width)):
         for make in problem.operators(split, n_components):
             found = _attempt((n, p), make, split, n_components, watch, keep)
-            if found is None:
-                return None
             errors = rmse(found.residuals)
             if patience is not None:
                 errors = errors[: _looked_at(errors, patience)]
@@ -666,15 +677,23 @@ def _looked_at(errors: Array, patience: int) -> int:
 
 
 def _is_usable(found: Run, rmse: Array, spread: float) -> bool:
-    """Whether the models have digits enough; those behind the best one need fewer."""
+    """Whether the models have digits enough; those behind the best one need fewer.
+
+    Errors are compared with the residual of the row, or with those of most rows: one row far away
+    may be all that there is of an RMSE.
+    """
     if not found.exhausted.shape[1]:  # nothing but the fit to all rows
         return bool(found.fit_error.max() <= ALL_DIGITS * spread)
     tolerance = np.full(len(rmse), _TOLERANCE)
     tolerance[int(np.argmin(rmse)) + 1 :] = _ROUGH
-    return bool(np.all(found.error[: len(rmse)] <= tolerance * np.maximum(rmse, _NOTHING * spread)))
+    sizes = np.abs(found.residuals[: len(rmse)])
+    middle = sizes.shape[1] // 2
+    usual = np.partition(sizes, middle, axis=1)[:, middle] / _MEDIAN
+    least = np.maximum(np.minimum(usual, rmse), _NOTHING * spread)
+    allowed = tolerance[:, None] * np.maximum(sizes, least[:, None])
+    return bool(np.all(found.error[: len(rmse)] <= allowed))
 
 
-@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def _attempt(
     shape: tuple[int, int],
     make: Way,
@@ -682,27 +701,20 @@ def _attempt(
     n_components: int,
     enough: Callable[[Array], bool] | None,
     keep: bool,
-) -> Run | None:
-    """Run the recursion on all folds, in parts if memory asks for it; None out of range."""
+) -> Run:
+    """Run the recursion on all folds, in parts if memory asks for it."""
     # Moments of every fold, or scores and their duals.
     n, p = shape
     by_matrix = make.features and not split.is_single
     each = p * p if by_matrix else 2 * (p if make.features else n) * n_components
     size = max(1, _AT_ONCE // max(each, 1) - 1)
     if split.count <= size:
-        operator = make(split)
-        return run(operator, n_components, enough=enough, keep=keep) if operator.in_range else None
+        return run(make(split), n_components, enough=enough, keep=keep)
     # No part knows the errors of all folds, so all go to the same limit before anybody looks.
     parts = [split.part(start, start + size) for start in range(0, split.count, size)]
     first = n_components if enough is None else min(FIRST_COMPONENTS, n_components)
     for limit in dict.fromkeys((first, n_components)):
-        runs = []
-        for part in parts:
-            operator = make(part)
-            if not operator.in_range:
-                return None
-            runs.append(run(operator, limit, keep=keep))
-        found = _joined(runs, keep)
+        found = _joined([run(make(part), limit, keep=keep) for part in parts], keep)
         if enough is None or len(found.rss) <= limit or enough(found.residuals):
             break
     return found
@@ -722,7 +734,7 @@ def _joined(runs: Sequence[Run], keep: bool) -> Run:
         runs[-1],
         residuals=np.concatenate([one.residuals for one in runs], axis=1),
         leverage=np.concatenate([one.leverage for one in runs], axis=1),
-        error=np.max([one.error for one in runs], axis=0),
+        error=np.concatenate([one.error for one in runs], axis=1),
         exhausted=np.concatenate([one.exhausted for one in runs], axis=1),
         directions=joined("directions", every=keep),
         triangle=joined("triangle", every=keep),

@@ -37,22 +37,17 @@ from plsdof._core.inputs import (
 from plsdof._core.rows import Block, InBlocks, InMemory, StandardProducts, weighed
 from plsdof._core.spectrum import Gram, formed
 from plsdof._core.standardize import (
-    CONSTANT_ULPS,
-    LARGE,
-    SMALL,
+    Columns,
     Observations,
     Units,
     centre_response,
+    constant_between,
     require_enough,
     row_blocks,
-    varies_safely,
     warn_constant_columns,
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
 
-# Centring may take this share off a sum of squares, and off all together so many times the largest
-# of them, before digits are lost that a better centre would keep.
-_SHARE, _REMOVED = 0.5, 4.0
 # Blocks of rows whose products are added up are so many times as large as the cache.
 _PRODUCTS = 4
 
@@ -232,14 +227,18 @@ class Moments:
 
     @property
     def magnitude(self) -> Array:
-        """Largest absolute value of every column. Shape (p + 1,)."""
+        """Largest absolute values of [X y]. Shape (p + 1,)."""
         return np.maximum(np.abs(self.lowest), np.abs(self.highest))
 
     @property
     def constant(self) -> npt.NDArray[np.bool_]:
-        """Which columns do not vary, by the rule of `standardize`. Shape (p + 1,)."""
-        half_spread = self.highest / 2 - self.lowest / 2
-        return np.asarray(half_spread <= CONSTANT_ULPS / 2 * self.magnitude)
+        """Which columns of X do not vary. Shape (p,)."""
+        return constant_between(self.lowest[:-1], self.highest[:-1])
+
+    @property
+    def y_varies(self) -> bool:
+        """Whether the response varies."""
+        return not constant_between(self.lowest[-1], self.highest[-1], "y")
 
     def units(
         self,
@@ -249,23 +248,22 @@ class Moments:
     ) -> Units:
         """Return how to standardise by the rules of `standardize`, with the same errors."""
         require_enough(self.n_rows, self.n)
-        constant = self.constant
-        _require_squares(np.where(constant, 0.0, self.magnitude))
+        constant, y_varies = self.constant, self.y_varies
         spread = np.sqrt(self.squares / (self.n - 1.0)) if scale else np.ones(len(self.xy))
-        spread[constant[:-1]] = np.inf
+        spread[constant] = np.inf
         return Units(
             n=self.n,
             n_rows=self.n_rows,
             x_mean=read_only(self.mean[:-1]),
             x_scale=read_only(spread),
-            y_mean=float(self.lowest[-1] if constant[-1] else self.mean[-1]),
+            y_mean=float(self.mean[-1] if y_varies else self.lowest[-1]),
             row_scale=row_scale,
             names=names or self.names,
         )
 
     def response(self, units: Units) -> tuple[Array, float]:
         """Return X'y and |y|^2 of the standardised data; both zero if y does not vary."""
-        varies = float(not (len(self.lowest) and self.constant[-1]))
+        varies = float(not len(self.lowest) or self.y_varies)
         return read_only(varies * self.xy / units.x_scale), varies * self.yy
 
     def standardized(self, units: Units, **maps: Any) -> Gram:
@@ -285,46 +283,40 @@ class Moments:
 # The moments of rows in memory
 # -----------------------------
 #
-# Columns are shifted by the mean c of the first rows, which is close to the mean of all of them
-# unless the rows are in some order; not at all (c = 0) if zero is close enough. With
-# A = X - 1c', d = A'1 / n and the mean c + d,
+# Columns are shifted by their `Columns.centre` c, in blocks that fit the cache; not at all if that
+# is zero. With A = X - 1c', d = A'1 / n and the mean c + d,
 #
 #     (X - 1 mean')'(X - 1 mean') = A'A - n dd',
 #
-# where nothing cancels as long as d is small enough; if it is not, c + d is a better shift.
+# where nothing cancels, as d is small.
 
 
 def moments_of(
     X: Array,
     y: Array,
-    weights: Array | None = None,
+    weights: Array | None,
+    centre: Array,
     *,
     products: bool = True,
     names: tuple[str, ...] | None = None,
 ) -> Moments:
     """Return the moments of rows in memory with positive weights, without extrema.
 
-    Cost: one pass over X (two if the first shift was no good) and O(n p^2) time; memory O(p^2).
+    Cost: one pass over X and O(n p^2) time; memory O(p^2).
     """
     root = None if weights is None else np.sqrt(weights)
     ones = np.ones(len(X)) if root is None else root
     n = float(len(X)) if weights is None else float(weights.sum())
-    shift = _typical(X)
     y_mean = float(y.mean()) if weights is None else float(weights @ y / n)
     centred = y - y_mean
     y_rest = float(centred.mean()) if weights is None else float(weights @ centred / n)
     centred -= y_rest
     sides = np.stack([ones, centred if root is None else centred * root])
-    for again in (True, False):
-        xx, first = _sums(X, sides, root, shift, products)
-        d = first[0] / n
-        gross = xx if xx.ndim == 1 else xx.diagonal()
-        if not again or _is_central(n, d, gross):
-            break
-        shift = shift + d
+    xx, first = _sums(X, sides, root, centre, products)
+    d = first[0] / n
     if d.any():
         xx -= n * (d * d if xx.ndim == 1 else np.multiply.outer(d, d))
-    mean, rest = _two_sum(np.append(shift, y_mean), np.append(d, y_rest))
+    mean, rest = _two_sum(np.append(centre, y_mean), np.append(d, y_rest))
     return Moments(
         n=n,
         n_rows=len(X),
@@ -342,11 +334,16 @@ def block_moments(block: Block, *, products: bool = True) -> Moments:
     X, y, weights = weighed(block)
     if not len(X):
         return Moments()
-    lowest, highest = np.append(X.min(axis=0), y.min()), np.append(X.max(axis=0), y.max())
+    columns = Columns.of(X)
     # Whether a column is too small, only all rows can tell.
-    _require_squares(np.maximum(np.abs(lowest), np.abs(highest)).clip(min=1.0))
-    found = moments_of(X, y, weights, products=products)
-    return replace(found, lowest=lowest, highest=highest)
+    constant_between(columns.lowest, np.maximum(columns.highest, 1.0))
+    constant_between(y.min(), max(y.max(), 1.0), "y")
+    found = moments_of(X, y, weights, columns.centre, products=products)
+    return replace(
+        found,
+        lowest=np.append(columns.lowest, y.min()),
+        highest=np.append(columns.highest, y.max()),
+    )
 
 
 def _sums(
@@ -380,29 +377,6 @@ def shifted_blocks(
         yield rows, part
 
 
-def _typical(X: Array) -> Array:
-    """Return the means of the first rows; zeros if these are close enough."""
-    first = X[row_blocks(X)[0]]
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = first.mean(axis=0)
-        close = _is_central(len(first), mean, np.einsum("ij,ij->j", first, first))
-    return np.zeros_like(mean) if close else mean
-
-
-def _is_central(n: float, d: Array, gross: Array) -> bool:
-    """Whether A'A - n dd' loses few digits, column by column and in the direction of d.
-
-    Rounding is relative to the largest eigenvalue of A'A, which may be the one that centring
-    removes; that of the centred matrix is at least its largest entry, scaled or not.
-    """
-    removed = n * d * d
-    left = gross - removed
-    if not np.all(removed <= _SHARE * gross):
-        return False
-    shares = np.divide(removed, left, out=np.zeros_like(left), where=left > 0)
-    return bool(shares.sum() <= _REMOVED and removed.sum() <= _REMOVED * left.max(initial=0.0))
-
-
 def _sum_with_square(a: Array, b: Array, d: Array) -> Array:
     """Return a + b + dd', or its diagonal, with one matrix of memory."""
     found = d * d if a.ndim == 1 else np.multiply.outer(d, d)
@@ -418,38 +392,20 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     return total, (a - (total - part)) + (b - part)
 
 
-def _require_squares(magnitude: Array) -> None:
-    """Refuse columns of [X y] whose squares leave the range of float64."""
-    for name, sizes in (("X", magnitude[:-1]), ("y", magnitude[-1:])):
-        extreme = sizes[(sizes > LARGE) | ((sizes < SMALL) & (sizes > 0))]
-        if len(extreme):
-            raise InvalidInputError(
-                f"{name} has entries of magnitude {extreme[0]:.1e}, whose squares leave the range "
-                f"of 64-bit floats; change the unit (multiply {name} by a constant)."
-            )
-
-
 # The Gram matrix of tall data in memory, in one pass
 # ---------------------------------------------------
 
 
 def tall_gram(given: Observations, *, scale: bool = True) -> Gram | None:
-    """Return X'X of the standardised data in memory; None if in doubt.
-
-    Where a column hardly varies or leaves the range in which squares are safe, `standardize` takes
-    a closer look.
-    """
+    """Return X'X of the standardised data in memory; None if there are more columns than rows."""
     X, weights = given.X, given.weights
     n_rows, p = X.shape
     if n_rows <= p:
         return None
-    response = centre_response(given.y, given.row_scale)
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = moments_of(X, given.y, weights, names=given.names)
-        squares = found.xx.diagonal()
-        if not varies_safely(squares, given.n * found.x_mean**2).all():
-            return None
-    x_scale = np.sqrt(squares / (given.n - 1.0)) if scale else np.ones(p)
+    response, columns = centre_response(given.y, given.row_scale), given.columns
+    found = moments_of(X, given.y, weights, columns.centre, names=given.names)
+    x_scale = np.sqrt(found.squares / (given.n - 1.0)) if scale else np.ones(p)
+    x_scale[columns.constant] = np.inf
     units = Units(
         n=given.n,
         n_rows=n_rows,

@@ -30,7 +30,7 @@ from plsdof._core.display import (
     parameter_column,
     plural,
 )
-from plsdof._core.exact import Exact, checked_rows, row_norms
+from plsdof._core.exact import Exact, checked_rows, row_norms, squared_distances
 from plsdof._core.filters import PLSFilter
 from plsdof._core.inputs import (
     Array,
@@ -357,25 +357,21 @@ class Path:
             T = (rows - x_mean) @ R.T
         else:  # sparse
             T = np.asarray(rows @ R.T) - R @ x_mean
+        away = squared_distances(rows, x_mean, run.metric)
         values, leverage = np.empty((2, len(R) + 1, len(T)))
         values[0], leverage[0] = y_mean, 1.0 / n
         np.multiply(run.loadings[:, -1:], T.T, out=values[1:])
         np.square(T.T, out=leverage[1:])
         for sums in (values, leverage):
             np.cumsum(sums, axis=0, out=sums)
-        error = run.fit_error[:, None] * np.sqrt(n * leverage)
+        error = run.fit_error[:, None] * np.sqrt(n * (leverage + away))
         return Predicted(values=values, leverage=leverage, error=error)
 
     def _counted_at(self, rows: Any) -> Predicted:
         """Return the same from the closed form."""
         exact = self.exact
-        mean, scale = exact.units.x_mean, exact.units.x_scale
-        if isinstance(rows, np.ndarray):
-            sizes = row_norms((rows - mean) / scale)
-        else:  # |x - m|^2 of sparse rows without filling them
-            share = np.reciprocal(scale**2)
-            squares = np.asarray(rows.power(2) @ share) - 2.0 * np.asarray(rows @ (mean * share))
-            sizes = np.sqrt(np.maximum(squares + mean**2 @ share, 0.0))
+        units = exact.units
+        sizes = np.sqrt(squared_distances(rows, units.x_mean, np.reciprocal(units.x_scale**2)))
         unit = exact.coef_error * row_norms(exact.standardized_coef)
         unit[~(row_norms(exact.standardized_coef) > 0)] = 0.0
         return Predicted(

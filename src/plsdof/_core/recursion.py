@@ -21,6 +21,7 @@ and are faster: `GramFolds` where there are many columns, the moments where ther
 `run` estimates the error of its predictions; `plsdof._core.left_out` decides what to do about it.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,7 +31,7 @@ import numpy.typing as npt
 
 from plsdof._core.inputs import Array
 from plsdof._core.moments import Moments
-from plsdof._core.standardize import CONSTANT_ULPS, row_blocks
+from plsdof._core.standardize import SMALLEST_SPREAD, Columns, constant_between, row_blocks
 from plsdof._core.threads import cached_property
 
 Integers = npt.NDArray[np.intp]
@@ -42,10 +43,9 @@ _CERTAIN = 0.1
 _SAFETY = 20.0
 # A sum of squares that centring makes smaller than this share of what it was has lost digits.
 _CANCELLED = 1e-2
-# A column whose spread is below this share of its mean may be constant.
-_SMALLEST_SPREAD = 1e-10
-# Squared scores stay within this many decades of one: a float has 308, and sums need some.
-_DECADES = 280.0
+# Rows whose squared distance from the mean is within so many times the average are like all others:
+# `_SAFETY` covers them.
+_LIKE_OTHERS = 2.0
 # Cross-validation looks at this many components, if there are as many, before it may stop early: on
 # some spectra errors rise from 3 to 10 components before they fall.
 FIRST_COMPONENTS = 20
@@ -154,8 +154,8 @@ class Run:
         exhausted fold repeats its last prediction.
     leverage : (k + 1, N) array
         h = 1/n_f + sum_j t_j^2 of the rows left out, with the orthonormal scores t of their fold.
-    error : (k + 1,) array
-        Largest estimated rounding error of the predictions, in units of y.
+    error : (k + 1, N) array
+        Estimated rounding errors of the predictions, in units of y.
     exhausted : (k + 1, F) array of bool
         Where a fold does not have the model, so that its predictions are those of a smaller one.
     rss, fit_error : (k + 1,) arrays
@@ -170,6 +170,9 @@ class Run:
         From (d,) combined directions to coefficients of the columns of X.
     x_means, y_means : (1 or F + 1, p) and (1 or F + 1,) arrays
         Means of the training rows and of their responses, of the same folds.
+    metric : (p,) array or float
+        Weights of columns in the squared distance of a row from the mean of all rows, in units of
+        all of these together.
     """
 
     residuals: Array
@@ -184,6 +187,7 @@ class Run:
     lift: Callable[[Array], Array] | None
     x_means: Array
     y_means: Array
+    metric: Array | float
 
     @property
     def centre(self) -> tuple[Array, float]:
@@ -302,9 +306,10 @@ def run(
     sums = np.empty((2, k + 1, len(fold)))
     sums[:, 0] = 1.0 / op.n[fold], np.zeros(len(fold))
     squared = np.square(T, out=sums[0, 1:])
-    # Rounding of a score moves its loading, and with it the predictions by the size of the score.
-    lost = noise * np.abs(Q)
-    np.multiply(lost.take(fold, axis=1), np.sqrt(squared + sums[0, 0]), out=sums[1, 1:])
+    # Rounding of a score moves its loading, and with it the predictions by the size of the score;
+    # and the direction of the score, by as much as the row is far away.
+    lost, away = noise * np.abs(Q), sums[0, 0] + op.away[fold]
+    np.multiply(lost.take(fold, axis=1), np.sqrt(squared + away), out=sums[1, 1:])
     fit_error = np.concatenate([[0.0], np.cumsum(lost[:, -1]) / np.sqrt(op.n[-1])])
     leverage, error = _running(sums)
     error *= _SAFETY
@@ -317,7 +322,7 @@ def run(
     return Run(
         residuals=_residuals(op, T, Q),
         leverage=leverage,
-        error=error.max(axis=1, initial=0.0),
+        error=error,
         exhausted=exhausted,
         rss=op.rss(Q[:, -1], A),
         fit_error=_SAFETY * fit_error,
@@ -327,6 +332,7 @@ def run(
         lift=op.lift,
         x_means=op.means(kept),
         y_means=op.ybar[kept],
+        metric=op.metric,
     )
 
 
@@ -352,6 +358,8 @@ class _Samples:
 
     squares_condition = True
     unit: Array
+    away: Array
+    metric: Array | float
     lift: Callable[[Array], Array] | None = None
 
     def __init__(self, y: Array, split: Split, weights: Array | None) -> None:
@@ -392,6 +400,8 @@ class RowFolds(_Samples):
     X : (n, p) array or Stored
     y : (n,) array
     split : Split
+    columns : Columns or None
+        Of an array.
     weights : (n,) array or None
         All positive.
     scale : bool
@@ -411,6 +421,7 @@ class RowFolds(_Samples):
         X: Any,
         y: Array,
         split: Split,
+        columns: Columns | None,
         weights: Array | None = None,
         *,
         scale: bool = True,
@@ -418,39 +429,36 @@ class RowFolds(_Samples):
     ) -> None:
         super().__init__(y, split, weights)
         W, nf = self.weights, self.n[:, None]
-        self._stored = None if isinstance(X, np.ndarray) else X
-        if self._stored is None:
-            total = np.add.reduce(X) if weights is None else weights @ X
-            self.shift = total / self.n[-1]
+        self._stored = X if columns is None else None
+        if columns is not None:
+            self.shift = columns.centre
             self.X = np.subtract(X, self.shift, order="C")
-            first, gross = self._sums(scale)
+            self.X[:, columns.constant] = 0.0
+            first, gross = self._sums()
         else:
             self.shift = X.shift
             first, gross = X.sums(W)
         self.mean = first / nf
         self._inverse_metric = inverse_metric
-        self._inverse: Array | None = None
         if scale:
             squares = gross - nf * self.mean**2
-            low, constant = squares <= _CANCELLED * gross, None
+            low = squares <= np.maximum(_CANCELLED * gross, _smallest(nf, self.shift + self.mean))
+            constant = None
             if low.any():
                 take = X.columns if self._stored is not None else lambda k: X[:, k]
                 constant = constant_columns(low, take, W.__getitem__, squares)
             self._inverse = _inverse(squares, constant, nf)
-            extent = np.vecdot(gross, self._inverse)
-            self.in_range = _varies_in_range(squares, constant)
         else:
-            size = float(np.sum(gross[-1]) if self._stored is not None else np.vdot(self.X, self.X))
-            extent = np.full(len(W), size)
-            if weights is not None:
-                extent *= float(weights.max())
-            self.in_range = _reach_in_range(extent[-1], self.total[-1])
+            self._inverse = np.full((1, X.shape[1]), _common_unit(gross[-1], self.n[-1]))
+        extent = np.vecdot(gross, self._inverse)
+        self.away = _away(np.vecdot(gross[-1], self._inverse), extent, self.n, weights)
+        self.metric = self._inverse[-1] / (extent[-1] or 1.0)
         self.unit = 2.0 * _EPS**2 * extent
         self.reach = self.unit * self.total
         self._C = np.empty((len(W) if self._stored is None else 0, X.shape[1]))
 
-    def _sums(self, squares: bool) -> tuple[Array, Array]:
-        """Return sums of training rows and, if asked, of their squares, block by block."""
+    def _sums(self) -> tuple[Array, Array]:
+        """Return sums of training rows and of their squares, block by block."""
         W, p = self.weights, self.X.shape[1]
         first, gross = np.zeros((2, len(W), p))
         blocks = row_blocks(self.X)
@@ -458,21 +466,21 @@ class RowFolds(_Samples):
         for block in blocks:
             part = self.X[block]
             first += W[:, block] @ part
-            if squares:
-                gross += W[:, block] @ np.multiply(part, part, out=place[: len(part)])
+            gross += W[:, block] @ np.multiply(part, part, out=place[: len(part)])
         return first, gross
 
     def forward(self, r: Array) -> tuple[Array, Array]:
         if self._stored is not None:
-            C = self._stored.left(r)
-            C = C if self._inverse is None else C * self._inverse
+            C = (self._stored.left(r) - r.sum(axis=1)[:, None] * self.mean) * self._inverse
             scores = self._stored.right(C)
             return np.asarray(scores - np.vecdot(C, self.mean)[:, None]), C
         C = np.matmul(r, self.X, out=self._C)
+        # The sum of r is rounding, which shifts that are not means would make larger.
+        C -= np.add.reduce(r, axis=1)[:, None] * self.mean
         if self._inverse_metric is not None:
-            root = 1.0 if self._inverse is None else np.sqrt(self._inverse)
+            root = np.sqrt(self._inverse)
             C = self._inverse_metric(C * root) * root
-        elif self._inverse is not None:
+        else:
             C *= self._inverse
         a: Array = C @ self.X.T
         a -= np.vecdot(C, self.mean)[:, None]
@@ -504,12 +512,15 @@ class GramFolds(_Samples):
         self.K, self._rows = K, np.zeros((len(y), 0)) if rows is None else rows
         self.lift = None if rows is None else self._to_columns
         self._mean = np.zeros(0) if x_mean is None else x_mean
-        largest = 1.0 if weights is None else float(weights.max())
-        size = largest * max(float(np.trace(K)), size)
-        self.in_range = _reach_in_range(size, self.total[-1])
-        self.reach = np.square(_EPS * size) * self.total
+        gross = self.weights @ np.diagonal(K)
+        self._unit = _common_unit(gross[-1:], self.n[-1])
+        extent = self._unit * np.maximum(gross, size)
+        self.metric = 1.0 / (gross[-1] or 1.0)
+        self.away = _away(self._unit * gross[-1], self._unit * gross, self.n, weights)
+        self.reach = np.square(_EPS * extent) * self.total
 
     def forward(self, r: Array) -> tuple[Array, Array]:
+        r = self._unit * r
         a = r @ self.K
         a -= (np.vecdot(a, self.weights) / self.n)[:, None]
         return np.asarray(a), r
@@ -535,6 +546,8 @@ class _Features:
 
     squares_condition = True
     unit: Array
+    away: Array
+    metric: Array | float
     lift: Callable[[Array], Array] | None = None
 
     def __init__(
@@ -549,22 +562,26 @@ class _Features:
         look: Callable[[Mask], Mask],
         fold: Integers,
         y: Array,
+        weights: Array | None,
     ) -> None:
         self.fold, self.y = fold, y
         self.n, self.residual, self.total = n, residual, np.maximum(total, 0.0)
         self.mean, self.ybar = mean[:, :-1], mean[:, -1]
         # Downdating loses digits relative to the moments of all rows.
         size = np.broadcast_to(whole.squares, squares.shape)
-        self._inverse = np.ones(squares.shape)
+        low = squares <= np.maximum(_CANCELLED * size, _smallest(n[:, None], whole.mean[:-1]))
+        constant = look(low) if low.any() else None
+        # Nothing is known of the scale of a column that varies in the rows left out only, almost.
+        squares = np.maximum(squares, _EPS * size)
         if scale:
-            rounding = whole.n * np.square(_SMALLEST_SPREAD * whole.mean[:-1])
-            low = squares <= np.maximum(_CANCELLED * size, rounding)
-            constant = look(low) if low.any() else None
             self._inverse = _inverse(squares, constant, n[:, None])
-            self.in_range = _varies_in_range(size, constant)
+        else:
+            self._inverse = np.full(squares.shape, _common_unit(whole.squares, whole.n))
+            if constant is not None:
+                self._inverse[constant] = 0.0
         extent = np.vecdot(size, self._inverse)
-        if not scale:
-            self.in_range = _reach_in_range(extent[-1], self.total[-1])
+        self.metric = self._inverse[-1] / (extent[-1] or 1.0)
+        self.away = _away(extent, np.vecdot(squares, self._inverse), n, weights)
         self.reach = np.square(_EPS * extent) * self.total
 
     def forward(self, r: Array) -> tuple[Array, Array]:
@@ -600,8 +617,8 @@ class FoldMoments(_Features):
         rows left out.
     look : callable
         Tells which columns (F + 1, p) that may be constant in the training rows are.
-    fold, y : (N,) arrays
-        The fold of every row left out, fold after fold, and its response.
+    fold, y, weights : (N,) arrays
+        The fold of every row left out, fold after fold, its response and its weight, if any.
 
     Notes
     -----
@@ -618,6 +635,7 @@ class FoldMoments(_Features):
         look: Callable[[Mask], Mask],
         fold: Integers,
         y: Array,
+        weights: Array | None,
     ) -> None:
         fitted = [*fitted, whole]
         self._project = project
@@ -633,6 +651,7 @@ class FoldMoments(_Features):
             look,
             fold,
             y,
+            weights,
         )
 
     def dual(self, a: Array) -> Array:
@@ -688,6 +707,7 @@ class SingleRows(_Features):
             look,
             np.arange(len(y)),
             y,
+            weights,
         )
         # The row less the means of the others.
         self._apart = centred * (whole.n / n)[:, None]
@@ -728,8 +748,7 @@ def constant_columns(
     for f in np.flatnonzero(low.any(axis=1)):
         columns, w = np.flatnonzero(low[f]), weights(int(f))
         part, w = take(columns)[w > 0], w[w > 0]
-        spread = np.ptp(part, axis=0)
-        constant[f, columns] = spread <= CONSTANT_ULPS * np.abs(part).max(axis=0)
+        constant[f, columns] = constant_between(part.min(axis=0), part.max(axis=0))
         if squares is not None:
             part -= w @ part / w.sum()
             squares[f, columns] = w @ part**2
@@ -738,24 +757,33 @@ def constant_columns(
 
 def _inverse(squares: Array, constant: Mask | None, n: Array) -> Array:
     """Return inverse variances; zero takes a constant column out."""
-    if constant is None:
+    if constant is not None:
+        squares = np.where(constant, np.inf, squares)
+    with np.errstate(divide="ignore"):  # without these rows a column may leave the range of floats
         return np.asarray((n - 1.0) / squares)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inverse = (n - 1.0) / squares
-    inverse[constant | ~(squares > 0)] = 0.0
-    return np.asarray(inverse)
 
 
-def _varies_in_range(squares: Array, constant: Mask | None) -> bool:
-    """Whether sums of squares of columns that vary are far from zero and infinity."""
-    varying = squares if constant is None else squares[~constant]
-    least, most = 10.0**-_DECADES, 10.0**_DECADES
-    return not varying.size or bool(varying.min() > least and varying.max() < most)
+def _smallest(n: Any, mean: Array) -> Array:
+    """Return the sum of squares below which a column may not vary; see `constant_between`."""
+    return np.asarray(n * np.square(SMALLEST_SPREAD * mean))
 
 
-def _reach_in_range(size: float, total: float) -> bool:
-    """Whether squared scores |X|^4 |y|^2 of columns that are not scaled are in range."""
-    if size == 0 or total == 0:
-        return True
-    with np.errstate(over="ignore", under="ignore"):
-        return bool(abs(2.0 * np.log10(size) + np.log10(total)) < _DECADES)
+def _common_unit(squares: Array, n: float) -> float:
+    """Return the inverse of the mean size of rows that are not scaled, as a power of two.
+
+    Powers of scores stay in range, and no digit changes.
+    """
+    size = float(squares.sum() / n)
+    return math.ldexp(1.0, -math.frexp(size)[1]) if size > 0 else 1.0
+
+
+def _away(whole: Array, fitted: Array, n: Array, weights: Array | None) -> Array:
+    """Return squared distances of rows that are left out, in units of all that a fold fits. (F,).
+
+    Beyond those of usual rows, and at most. ``whole`` and ``fitted`` (F + 1,) are the squares of
+    all rows and of those that are fitted, in units of the fold, and ``n`` (F + 1,) their numbers.
+    """
+    out = np.maximum(whole - fitted - _LIKE_OTHERS * (n[-1] - n) / n * fitted, 0.0)[:-1]
+    least = 1.0 if weights is None else min(float(weights.min(initial=1.0)), 1.0)
+    fitted = least * fitted[:-1]
+    return np.asarray(np.divide(out, fitted, out=np.zeros_like(out), where=fitted > 0))

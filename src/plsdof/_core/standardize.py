@@ -7,6 +7,7 @@ Integer weights then mean the same as repeated rows.
 """
 
 import math
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,15 +30,18 @@ from plsdof._core.threads import cached_property
 from plsdof._core.warnings import warn_caller
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RelativeWeightsWarning
 
-# A column whose spread is within this share of its largest entry does not vary: what is left are
-# the roundings of a few operations.
+# A column whose spread is within this share of its largest entry does not vary: a millionth of what
+# is left of it is how its entries were rounded when they were made.
+SMALLEST_SPREAD = 1e-10
+# The same of a response, whose signal may be small: what is left are roundings of a few operations.
 CONSTANT_ULPS = 32 * float(np.finfo(np.float64).eps)
 # Numbers that fit the cache of one core, with room for a result.
 _CACHED = 2**17
 # Rows of a matrix that lies column after column are read at least this many at a time.
 _SEGMENT = 64
-# A column whose spread is below this share of its size may count as constant.
-_SMALLEST_SPREAD = 1e-10
+# So many rows show where most of them are; a mean beyond four times their spread was moved by rows
+# that are far from all others.
+_SHOWN, _MOVED = 9, 4.0
 # The mean of weights that are meant as numbers of repeated rows, but not whole, is within these.
 _FAR_FROM_ONE = 0.5, 2.0
 # Arrays of up to this many bytes (256 MB) are copied by what keeps them.
@@ -119,8 +123,8 @@ class Observations:
         Which of the given rows have a positive weight; None for all.
     is_owned : bool
         Whether nobody else can change X.
-    checksum : float or None
-        Sum of the entries of X, where X is too large to be copied.
+    checksum : int or None
+        Of the entries of X and their order, where X is too large to be copied.
     """
 
     X: Any
@@ -130,7 +134,12 @@ class Observations:
     names: tuple[str, ...] | None
     kept: npt.NDArray[np.bool_] | None = None
     is_owned: bool = False
-    checksum: float | None = None
+    checksum: int | None = None
+
+    @cached_property
+    def columns(self) -> "Columns":
+        """Which columns of X in memory vary, and where most of their entries are."""
+        return Columns.of(self.X)
 
     @property
     def in_memory(self) -> bool:
@@ -162,18 +171,31 @@ class Observations:
         if self.is_owned or self.checksum is not None or not self.in_memory:
             return
         if self.X.nbytes > _COPIED:
-            object.__setattr__(self, "checksum", float(np.nansum(self.X)))
+            object.__setattr__(self, "checksum", _checksum(self.X))
         else:
             object.__setattr__(self, "X", read_only(self.X.copy(order="K")))
             object.__setattr__(self, "is_owned", True)
 
     def require_unchanged(self) -> None:
         """Refuse to go on with a large X that has been changed since it was given."""
-        if self.checksum is not None and float(np.nansum(self.X)) != self.checksum:
+        if self.checksum is not None and _checksum(self.X) != self.checksum:
             raise InvalidInputError(
                 "X has been changed since it was given. An array of this size is not copied: leave "
                 "it as it is while the path is in use, or fit again."
             )
+
+
+def _checksum(X: Array) -> int:
+    """Return a number that depends on all bits of the entries and on where they are.
+
+    Sums of rows and of columns, modulo 2^64, cost one pass over X.
+    """
+    bits, down = X.view(np.uint64), np.zeros(X.shape[1], dtype=np.uint64)
+    across = np.empty(len(X), dtype=np.uint64)
+    for rows in row_blocks(X):
+        np.add.reduce(bits[rows], axis=1, out=across[rows])
+        down += np.add.reduce(bits[rows], axis=0)
+    return zlib.crc32(across.tobytes(), zlib.crc32(down.tobytes()))
 
 
 def as_observations(X: Any, y: Any, sample_weight: Any = None) -> Observations:
@@ -222,24 +244,28 @@ def standardize(X: Any, y: Any, *, scale: bool = True, sample_weight: Any = None
 
 def standardize_observations(given: Observations, *, scale: bool = True) -> Standardized:
     """Do the same with data that have been checked."""
-    columns = centre_columns(given.X, given.weights, given.n, scale)
+    columns = given.columns
     warn_constant_columns(columns.constant, given.names)
+    found = centre_columns(given.X, columns, given.weights, given.n, scale)
     row_scale = given.row_scale
     if row_scale is not None:
-        columns.values[...] *= row_scale[:, None]
+        found.values[...] *= row_scale[:, None]
     response = centre_response(given.y, row_scale)
     units = Units(
         n=given.n,
         n_rows=len(given.X),
-        x_mean=read_only(columns.mean),
-        x_scale=read_only(columns.scale),
+        x_mean=read_only(found.mean),
+        x_scale=read_only(found.scale),
         y_mean=response.mean,
         row_scale=row_scale,
         names=given.names,
     )
-    rounding = columns.rounding * (1.0 if row_scale is None else float(row_scale.max()))
+    # Entries that were rounded when they were made are off by eps of the largest, about.
+    entries = np.linalg.norm(columns.magnitude / found.scale) * math.sqrt(len(given.X))
+    largest = 1.0 if row_scale is None else float(row_scale.max())
+    rounding = float(np.finfo(np.float64).eps * entries * largest)
     return Standardized(
-        X=read_only(columns.values), y=response.values, units=units, rounding=rounding
+        X=read_only(found.values), y=response.values, units=units, rounding=rounding
     )
 
 
@@ -276,94 +302,113 @@ def _mean(values: Array, weights: Array | None) -> Array:
     return np.asarray(weights @ values / weights.sum())
 
 
-@dataclass(frozen=True, kw_only=True)
+# Columns: which of them vary, where their centres are, and their scales
+# ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Columns:
-    """Centred (and scaled) columns, and what was done to them.
+    """What is known of columns before anything is computed.
 
-    ``rounding`` is the norm of what rounding the entries as they came did to ``values``, at most.
+    Attributes
+    ----------
+    lowest, highest : (p,) arrays
+        Smallest and largest values.
+    centre : (p,) array
+        What is taken off before anything is multiplied, so that squares lose no digits: means, but
+        where most rows are if a few others, far away, have moved the mean; zeros if zero is close
+        enough for all columns.
     """
 
-    values: Array
-    mean: Array
-    scale: Array
-    constant: npt.NDArray[np.bool_]
-    rounding: float
+    lowest: Array
+    highest: Array
+    centre: Array
+
+    @classmethod
+    def of(cls, X: Array) -> "Columns":
+        """Look at rows in memory, in one pass."""
+        highest, lowest, total = X[0].copy(), X[0].copy(), np.zeros(X.shape[1])
+        with np.errstate(over="ignore", invalid="ignore"):  # of extremes, which are refused
+            for rows in row_blocks(X):
+                part = X[rows]
+                np.maximum(highest, np.maximum.reduce(part), out=highest)
+                np.minimum(lowest, np.minimum.reduce(part), out=lowest)
+                total += np.add.reduce(part)
+            return cls(lowest=lowest, highest=highest, centre=_centre(X, total / len(X)))
+
+    @cached_property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Columns that do not vary; they have no part in any fit. Shape (p,)."""
+        return constant_between(self.lowest, self.highest)
+
+    @property
+    def magnitude(self) -> Array:
+        """Largest absolute values. Shape (p,)."""
+        return np.maximum(np.abs(self.highest), np.abs(self.lowest))
 
 
-def centre_columns(X: Array, weights: Array | None, n: float, scale: bool) -> Columns:
-    """Centre the columns and, if asked, scale them to unit variance (divisor n - 1).
+def constant_between(lowest: Any, highest: Any, name: str = "X") -> npt.NDArray[np.bool_]:
+    """Return which columns of X, or whether y, with such extremes do not vary.
 
-    Three passes over X, in blocks of rows that stay in the cache.
+    Those whose squares leave the range of floats are refused.
     """
-    blocks = row_blocks(X)
-    highest, lowest, total = _extent(X, weights, blocks)
-    constant = constant_between(lowest, highest)
-    x_mean = total / n
-    centred = np.empty_like(X)
-    remainder, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for rows in blocks:
-        part = np.subtract(X[rows], x_mean, out=centred[rows])
-        remainder += _weighted_sum(part, weights, rows)
-        squares += _weighted_squares(part, weights, rows)
-    # What rounding of a large mean has left is taken off as well.
-    remainder /= n
-    squares -= n * remainder**2
-    x_scale = np.sqrt(np.maximum(squares, 0.0) / (n - 1.0)) if scale else np.ones(X.shape[1])
-    x_scale[constant] = np.inf  # takes a constant column out, whatever it is divided into
-    for rows in blocks:
-        part = centred[rows]
-        part -= remainder
-        if scale or constant.any():
-            part /= x_scale
-    # Entries that were rounded when they were made are off by eps of the largest, about.
-    size = np.maximum(np.abs(highest), np.abs(lowest)) / x_scale
-    return Columns(
-        values=centred,
-        mean=x_mean + remainder,
-        scale=x_scale,
-        constant=constant,
-        rounding=float(np.finfo(np.float64).eps * np.sqrt(len(X)) * np.linalg.norm(size)),
-    )
-
-
-def constant_columns(X: Array) -> npt.NDArray[np.bool_]:
-    """Return which columns do not vary; refuse those whose squares leave the range of floats."""
-    return constant_between(X.min(axis=0), X.max(axis=0))
-
-
-def constant_between(lowest: Array, highest: Array) -> npt.NDArray[np.bool_]:
-    """Do the same from the smallest and the largest value of every column."""
     magnitude = np.maximum(np.abs(highest), np.abs(lowest))
-    constant = highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude  # these halves are finite
+    share = SMALLEST_SPREAD if name == "X" else CONSTANT_ULPS
+    constant = highest / 2 - lowest / 2 <= share / 2 * magnitude  # these halves are finite
     extreme = (magnitude > LARGE) | ((magnitude < SMALL) & ~constant)
     if extreme.any():
         raise InvalidInputError(
-            f"X has columns whose largest absolute value is {magnitude[extreme][0]:.1e}; their "
-            "squares leave the range of 64-bit floats. Change the units."
+            f"{name} has entries of magnitude {np.max(magnitude, where=extreme, initial=0.0):.1e}, "
+            "whose squares leave the range of 64-bit floats; change the unit (multiply "
+            f"{name} by a constant)."
         )
     return np.asarray(constant)
 
 
-def _extent(X: Array, weights: Array | None, blocks: list[slice]) -> tuple[Array, Array, Array]:
-    """Return the largest and smallest value and the weighted sum of every column."""
-    highest, lowest = X[0].copy(), X[0].copy()
-    total = np.zeros(X.shape[1])
-    with np.errstate(over="ignore", invalid="ignore"):  # sums of extreme values, not used then
-        for rows in blocks:
-            part = X[rows]
-            np.maximum(highest, part.max(axis=0), out=highest)
-            np.minimum(lowest, part.min(axis=0), out=lowest)
-            total += _weighted_sum(part, weights, rows)
-    return highest, lowest, total
+def _centre(X: Array, mean: Array) -> Array:
+    """Return the centre of `Columns` from the means of columns and some of the rows."""
+    shown = np.sort(X[:: -(-len(X) // _SHOWN)], axis=0)
+    middle, quarter = shown[len(shown) // 2], len(shown) // 4
+    spread = shown[-1 - quarter] - shown[quarter]
+    centre = np.where(np.abs(mean - middle) <= _MOVED * spread, mean, middle)
+    # Rounding of X'X is relative to its largest eigenvalue, which may be that of the centres.
+    relative = np.divide(centre, spread, out=np.where(centre == 0, 0.0, np.inf), where=spread > 0)
+    close = relative @ relative <= 1.0 and centre @ centre <= np.square(spread).max()
+    return np.zeros_like(centre) if close else centre
 
 
-def varies_safely(squares: Array, offset: Array) -> npt.NDArray[np.bool_]:
-    """Return where columns certainly vary.
+@dataclass(frozen=True, kw_only=True)
+class Centred:
+    """Centred (and scaled) columns, their means and their scales."""
 
-    ``squares`` are sums of squares about the mean (not nan), ``offset`` the same of a typical
-    value. All other columns need a closer look: `centre_columns`.
+    values: Array
+    mean: Array
+    scale: Array
+
+
+def centre_columns(
+    X: Array, columns: Columns, weights: Array | None, n: float, scale: bool
+) -> Centred:
+    """Centre the columns and, if asked, scale them to unit variance (divisor n - 1).
+
+    Two passes over X, in blocks of rows that stay in the cache.
     """
-    return np.asarray(squares > _SMALLEST_SPREAD**2 * offset)
+    centred, blocks = np.empty_like(X), row_blocks(X)
+    remainder, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for rows in blocks:
+        part = np.subtract(X[rows], columns.centre, out=centred[rows])
+        remainder += _weighted_sum(part, weights, rows)
+        squares += _weighted_squares(part, weights, rows)
+    remainder /= n
+    squares -= n * remainder**2
+    x_scale = np.sqrt(np.maximum(squares, 0.0) / (n - 1.0)) if scale else np.ones(X.shape[1])
+    x_scale[columns.constant] = np.inf  # takes a constant column out, whatever is divided by it
+    for rows in blocks:
+        part = centred[rows]
+        part -= remainder
+        if scale or columns.constant.any():
+            part /= x_scale
+    return Centred(values=centred, mean=columns.centre + remainder, scale=x_scale)
 
 
 def row_blocks(X: Array, times: int = 1) -> list[slice]:
@@ -391,23 +436,14 @@ class Response:
     mean: float
 
 
-def require_response_squares(y: Array) -> bool:
+def response_varies(y: Array) -> bool:
     """Return whether a response varies; refuse one whose squares leave the range of floats."""
-    highest, lowest = float(y.max()), float(y.min())
-    magnitude = max(abs(highest), abs(lowest))
-    if highest / 2 - lowest / 2 <= CONSTANT_ULPS / 2 * magnitude:
-        return False
-    if magnitude > LARGE or magnitude < SMALL:
-        raise InvalidInputError(
-            f"y has entries of magnitude {magnitude:.1e}, whose squares leave the range of "
-            "64-bit floats; change the unit of y (multiply it by a constant)."
-        )
-    return True
+    return not constant_between(y.min(), y.max(), "y")
 
 
 def centre_response(y: Array, row_scale: Array | None = None) -> Response:
     """Centre a response by its (weighted) mean and weight its rows."""
-    if not require_response_squares(y):
+    if not response_varies(y):
         return Response(values=read_only(np.zeros_like(y)), mean=float(y[0]))
     weights = None if row_scale is None else row_scale**2
     mean = float(_mean(y, weights))

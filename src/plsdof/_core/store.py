@@ -124,7 +124,7 @@ class Store:
             "leverage": run.leverage,
             "rss": read_only(run.rss),
             "exhausted": run.exhausted,
-            "rounding": read_only(run.error),
+            "rounding": read_only(run.error.max(axis=1, initial=0.0)),
         }
 
     def _refitted(self, split: Split, n_jobs: int | None) -> dict[str, Any]:

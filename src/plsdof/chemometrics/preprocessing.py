@@ -44,7 +44,7 @@ from plsdof._core.inputs import Array, as_weights
 from plsdof._core.moments import Moments, block_moments
 from plsdof._core.recipe import Recipe
 from plsdof._core.rows import Rows
-from plsdof._core.standardize import CONSTANT_ULPS, require_enough
+from plsdof._core.standardize import constant_between, require_enough
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.large.blocks import RowBlocks
 
@@ -462,7 +462,7 @@ def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Rows) -
     found = blocks.reduce(work, Moments.merge, f"What {name} learns")
     if not found.n_rows:
         raise InvalidInputError(f"{name} learns from rows, and there are none.")
-    mean, constant = found.x_mean, found.constant[:-1]
+    mean, constant = found.x_mean, found.constant
     scale = np.sqrt(found.squares / (found.n - 1.0))
     if name == "blocks":
         scale, constant = block_scales(scale**2, parameters["sizes"]), np.zeros_like(constant)
@@ -560,7 +560,7 @@ class UnitVariance(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         rows = np.asarray(X, dtype=np.float64)
         self.n_features_in_ = rows.shape[1]
         self.mean_ = np.average(rows, axis=0, weights=sample_weight)
-        constant = np.ptp(rows, axis=0) <= CONSTANT_ULPS * np.abs(rows).max(axis=0)
+        constant = constant_between(rows.min(axis=0), rows.max(axis=0))
         self.scale_ = np.where(constant, 1.0, np.sqrt(self._variances(rows, sample_weight)))
         return self
 

@@ -25,7 +25,7 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.model import members_of
 from plsdof._core.parallel import run_each
-from plsdof._core.standardize import centre_columns
+from plsdof._core.standardize import Columns, centre_columns
 from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -719,7 +719,7 @@ def dof_lower_bound(X: Any, *, scale: bool = True) -> float | None:
     """
     require_flag(scale)
     X = as_matrix(X, min_rows=2)
-    columns = centre_columns(X, None, float(len(X)), scale).values
+    columns = centre_columns(X, Columns.of(X), None, float(len(X)), scale).values
     n_rows, p = columns.shape
     gram = columns.T @ columns if p <= n_rows else columns @ columns.T
     largest, trace = float(np.linalg.eigvalsh(gram)[-1]), float(np.trace(gram))

@@ -50,6 +50,7 @@ from plsdof._core.rows import (
 )
 from plsdof._core.spectrum import FORMED, Gram, formed
 from plsdof._core.standardize import (
+    Columns,
     Observations,
     Standardized,
     Units,
@@ -474,11 +475,14 @@ def _by_moments(stored: Streamed, given: Observations, scale: bool, split: Split
         look=look,
         fold=split.fold,
         y=given.y[split.rows],
+        weights=None if given.weights is None else given.weights[split.rows],
     )
 
 
 def _plain_moments(block: Block) -> Moments:
-    return moments_of(block.X, block.y, block.weights) if len(block.X) else Moments()
+    if not len(block.X):
+        return Moments()
+    return moments_of(block.X, block.y, block.weights, Columns.of(block.X).centre)
 
 
 def _projected(stored: Streamed, split: Split, A: Array, means: Array) -> Array:

@@ -152,11 +152,15 @@ class Joint:
         beyond[r:] = np.diag([np.sqrt(one.outside) for one in self.spectra] / self.y_scale)
         z_error = [np.max(one.z_error, initial=0.0) for one in self.spectra] / self.y_scale
         error = np.max(first.eigenvalue_error / (2.0 * S), initial=0.0)
+        # A direction that was left out is there, as large as it may be.
+        kept = r + (first.collinear > 0)
+        whole[r:, r] = np.sqrt(first.floor) if first.collinear else 0.0
         rng, found = np.random.default_rng(2011), [_Copy(S, Z, np.eye(r + 1, r))]
         for _ in range(COPIES if r else 0):
             E, D = (rng.choice([-1.0, 1.0], size) for size in (whole.shape, beyond.shape))
             U, values, V_t = np.linalg.svd(whole + error * E, full_matrices=False)
-            found.append(_Copy(values[:r], (U.T @ (beyond + z_error * D))[:r], V_t[:r].T))
+            Z = (U.T @ (beyond + z_error * D))[:kept]
+            found.append(_Copy(values[:kept], Z, V_t[:kept].T))
         return found
 
     @cached_property
