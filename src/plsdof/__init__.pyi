@@ -12,6 +12,7 @@ from . import plotting as plotting
 from . import report as report
 from . import selection as selection
 from . import variants as variants
+from . import workbench as workbench
 from ._core.fit import pcr_path as pcr_path
 from ._core.fit import pls_path as pls_path
 from ._core.fit import ridge_path as ridge_path

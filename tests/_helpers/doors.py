@@ -7,7 +7,7 @@ answer has single numbers ("answer"), columns of them ("tables") and remarks.
 import json
 import os
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,19 +16,19 @@ from openpyxl import load_workbook
 from typer.testing import CliRunner
 
 from _helpers.requests import Asked
-from plsdof.analysis import Request, analyse
+from plsdof import workbench
+from plsdof.analysis import Request
 from plsdof.analysis.remarks import significant
-from plsdof.analysis.tables import to_content
 from plsdof.app.session import key_of
 from plsdof.app.view import Workbench
-from plsdof.chemometrics.checks import check_calibration
 from plsdof.cli import app as program
 from plsdof.cli.browser import CommandLine
-from plsdof.cli.predict import Predictions, predict_table
 from plsdof.errors import PlsdofError
 from plsdof.files import load_model, read_table
 from plsdof.files.writing import plain
 from plsdof.report._numbers import rounded, rounded_one
+from plsdof.workbench.predicting import Predictions
+from plsdof.workbench.reading import JoinedReading
 
 # Of each table the columns that every door is to have.
 FITTED = {
@@ -248,34 +248,31 @@ class House:
 
     def python(self, asked):
         """Return what a program gets from the functions of the package."""
-        options = dict(asked.options)
-        if asked.verb == "fit":
-            known = {"response", *Request.__dataclass_fields__}
-            if set(options) - known or len(options["response"]) > 1:
-                raise Absent
-            (response,) = options.pop("response")
-            if "cv" in options and options["cv"].isdecimal():
-                options["cv"] = int(options["cv"])
-            table = read_table(asked.file)
-            names = [one for one in table.names if one != response and not table.is_text(one)]
-            if table.is_text(response):
-                raise Absent
-            X = table.with_names(table.numbers(tuple(names)), names)
-            y = table.numbers((response,))[:, 0]
-            found = analyse(X, y, Request(**options), response=response, source=asked.file)
-            return read("fit", to_content(found))
-        if asked.model is None or asked.verb == "transfer":
-            raise Absent
+        options, verb = dict(asked.options), asked.verb
+        if verb in ("fit", "compare"):
+            names = [one.name for one in fields(JoinedReading)]
+            given = {name: options.pop(name) for name in names if name in options}
+            for name in given.keys() & {"response_file"} | options.keys() & {"test"}:
+                where = given if name in given else options
+                where[name] = Path(where[name])
+            reading, request = JoinedReading(**given), Request(**options)
+            table = reading.with_response([Path(asked.file)], request.response, request.label)
+            if verb == "compare":
+                return read(verb, workbench.compare(table, request).to_content())
+            found = [one.to_content() for one in workbench.fit(table, request, reading)]
+            return read(verb, found[0] if len(found) == 1 else {"responses": found})
         model, table = load_model(self.model(asked.model)), read_table(asked.file)
-        if asked.verb == "predict":
-            return read("predict", predict_table(model, table, **options).to_content(model))
-        X = table.numbers(model.columns)
-        y = table.numbers(("y",))[:, 0] if "y" in table.names else None
-        if asked.verb == "check":
-            return read("check", asdict(check_calibration(model, X, y)) | {"notes": ()})
-        kind = "slope" if options.get("slope") else "bias"
-        model.adjusted(X, y, kind, reason=options["reason"])
-        raise Absent
+        if verb == "predict":
+            (found,) = workbench.predict(model, table, **options)
+            return read(verb, found.to_content(model))
+        if verb == "check":
+            return read(verb, workbench.check(model, table, **options).to_content())
+        if verb == "adjust":
+            kind = "slope" if options.pop("slope", None) else "bias"
+            options.pop("bias", None)
+            return read(verb, workbench.adjust(model, table, kind, **options).to_content())
+        other, method = read_table(options["secondary"]), options["transfer_method"]
+        return read(verb, workbench.transfer(model, table, other, method).to_content())
 
     def workbook(self, asked):
         """Return what a spreadsheet has."""

@@ -153,7 +153,8 @@ def test_many_damaged_tables_are_refused_in_one_line(tmp_path, part):
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [("plsdof.cli.fit", "analysed"), ("plsdof.cli._tables", "read_table")]
+    ("module", "name"),
+    [("plsdof.workbench.fitting", "analysed"), ("plsdof.workbench.reading", "read_table")],
 )
 def test_too_little_memory_gives_one_line(tmp_path, monkeypatch, module, name):
     def fail(*_, **__):

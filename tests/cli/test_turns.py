@@ -11,10 +11,11 @@ import pytest
 from _helpers.command_line import GASOLINE, run, run_json
 
 from plsdof import PLSRegressor, load_model
-from plsdof.cli._data import Part, read_problems
-from plsdof.cli._tables import JoinedReading
+from plsdof.analysis import Request
 from plsdof.errors import InvalidInputError
 from plsdof.files.tables import read_table
+from plsdof.workbench.problems import read_problems
+from plsdof.workbench.reading import JoinedReading
 
 RNG = np.random.default_rng(5)
 N = 30
@@ -36,8 +37,8 @@ def save(tmp_path):
 
 
 def problem(file, response="fat", *, reading=None, **options):
-    part = Part(response=(response,), **options)
-    (found,) = read_problems(file, part, reading=reading or JoinedReading())
+    asked = Request(response=response, **options)
+    (found,) = read_problems([file], asked, reading or JoinedReading())
     return found
 
 

@@ -1,4 +1,4 @@
 from .analysis import Analysis as Analysis
-from .analysis import Request as Request
 from .analysis import analyse as analyse
 from .analysis import analysis_of as analysis_of
+from .request import Request as Request

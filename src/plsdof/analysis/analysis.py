@@ -6,41 +6,36 @@ show an `Analysis`; none of them computes.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from plsdof._core.choice import (
     LEFT_OUT,
-    RULES,
-    Rule,
     Selection,
     choice_in_words,
     one_standard_error,
     rule_in_words,
 )
-from plsdof._core.criteria import CRITERIA, DOF_KINDS, DofKind, NoiseKind, criterion_label
+from plsdof._core.criteria import NoiseKind, criterion_label
 from plsdof._core.display import plural
 from plsdof._core.fit import METHODS
-from plsdof._core.folds import number_of_blocks
-from plsdof._core.inputs import Array, as_choice, as_count, as_fraction, read_only
-from plsdof._core.left_out import MOST_COMPONENTS, LeftOut
+from plsdof._core.inputs import Array, read_only
+from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Mixture, Model, as_model, chosen_from, pooled
 from plsdof._core.path import Path, PLSPath
 from plsdof._core.remarks import Remark
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.analysis import remarks as words
-from plsdof.analysis.data import Folds, Numbers, TableProblem, TestSet
+from plsdof.analysis.data import Numbers, TableProblem, TestSet
+from plsdof.analysis.request import AUTO, AVERAGE, Request
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, outliers
 from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
 from plsdof.inference.intervals import (
-    COVARIANCES,
-    INTERVAL_METHODS,
     CoefficientInference,
     Interval,
     coefficient_inference,
@@ -55,178 +50,6 @@ _LARGE = 1000
 _SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
 # A recipe is clearly better if its errors are smaller by so many standard errors of the difference.
 _CLEARLY = 2.0
-
-
-# What is asked, checked once
-# ---------------------------
-
-AVERAGE = "average"
-# How a model may be chosen.
-CHOICES = (LEFT_OUT, AVERAGE, *CRITERIA)
-# Preprocessing and scaling chosen together with the size.
-AUTO = "auto"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What to compute.
-
-    Attributes
-    ----------
-    method : str
-        "pls", "pcr" or "ridge".
-    criterion : str or None
-        "left-out", "average" or the name of a criterion. By default rows left out choose; GCV does
-        where the rows are read piece by piece and nobody asked to leave some out.
-    rule, dof : str or None
-        Of a criterion, see `Path.select`.
-    one_standard_error : bool
-        Take the simplest model whose error of rows left out is within one standard error of the
-        smallest one.
-    components, max_components : int or None
-        The model wanted, and the largest one to look at.
-    cv : int, "loo", "blocks:K" or None
-        How rows are left out: number of folds, one by one, folds of consecutive rows, or as usual
-        (`Path.left_out`).
-    seed : int or None
-        Of random folds.
-    scale : bool or None
-        Scale predictors to unit variance; by default unless they are wavelengths.
-    level : float
-        Of all intervals and limits.
-    intervals : str or None
-        How observations are covered; "left-out" where rows are at hand.
-    covariance : str
-        Of the coefficients.
-    preprocess : str
-        Steps, as for `plsdof.chemometrics.Preprocessor`; "auto" chooses among recipes of spectra
-        or of tables by rows left out, together with scaling and size.
-    select : str or None
-        A search of columns, as for `plsdof.chemometrics.SelectedPLSRegressor`.
-    std_errors : bool or None
-        Of coefficients, an interval of the noise level, and unusual rows; None means unless the
-        table is large.
-    permutations : int or None
-        Number of permuted responses to compare with.
-    opls : bool
-        Draw the components rotated as well: one that predicts, and those orthogonal to y.
-
-    Examples
-    --------
-    >>> Request(criterion="bic", cv=10).wants("left-out")
-    False
-    """
-
-    method: Literal["pls", "pcr", "ridge"] = "pls"
-    criterion: str | None = None
-    rule: Rule | None = None
-    dof: DofKind | None = None
-    one_standard_error: bool = False
-    components: int | None = None
-    max_components: int | None = None
-    cv: Folds | None = None
-    seed: int | None = None
-    scale: bool | None = None
-    level: float = 0.95
-    intervals: Literal["left-out", "normal"] | None = None
-    covariance: Literal["homoscedastic", "hc3", "jackknife"] = "homoscedastic"
-    preprocess: str = "none"
-    select: str | None = None
-    std_errors: bool | None = None
-    permutations: int | None = None
-    opls: bool = False
-
-    def __post_init__(self) -> None:
-        for name, allowed in {
-            "method": tuple(METHODS),
-            "criterion": CHOICES,
-            "rule": RULES,
-            "dof": DOF_KINDS,
-            "intervals": INTERVAL_METHODS,
-            "covariance": COVARIANCES,
-        }.items():
-            if getattr(self, name) is not None:
-                as_choice(getattr(self, name), name, allowed)
-        as_fraction(self.level, "level")
-        least = {"components": 0, "max_components": 1, "permutations": 19, "seed": 0, "cv": 2}
-        for name, minimum in least.items():
-            value = getattr(self, name)
-            if value not in (None, "loo") and number_of_blocks(value) is None:
-                as_count(value, name.replace("_", "-"), minimum=minimum)
-        self._check_steps()
-        for text in self._contradictions():
-            raise InvalidInputError(text)
-
-    def _check_steps(self) -> None:
-        """Refuse preprocessing and searches that do not exist."""
-        if self.preprocess in ("none", AUTO) and self.select is None:  # the rest needs scikit-learn
-            return
-        from plsdof.chemometrics.preprocessing import parse_chain
-        from plsdof.chemometrics.search import parse_search
-
-        steps = "none" if self.preprocess == AUTO else self.preprocess
-        given: dict[str, tuple[Callable[[str], Any], str]] = {"preprocess": (parse_chain, steps)}
-        given |= {} if self.select is None else {"select": (parse_search, self.select)}
-        for name, (parse, text) in given.items():
-            try:
-                parse(text)
-            except InvalidInputError as error:
-                raise InvalidInputError(f"{name} {text[:60]}: {error}") from error
-
-    def _contradictions(self) -> Iterator[str]:
-        """Say what does not go together."""
-        if not self.counts_components and {self.components, self.max_components} != {None}:
-            yield f"components and max-components do not apply to {self.method}, which has none."
-        if self.criterion == AVERAGE and self.components is not None:
-            yield "criterion 'average' takes all models; leave out components."
-        if self.preprocess == AUTO:
-            given = {
-                "method": self.method != "pls",
-                "criterion": self.criterion not in (None, LEFT_OUT, AVERAGE),
-                "components": self.components is not None,
-                "scale": self.scale is not None,
-                "select": self.select is not None,
-                # Recipes have no derivative in common.
-                "intervals": self.intervals == "normal" and self.criterion == AVERAGE,
-            }
-            for name in [name for name, is_given in given.items() if is_given]:
-                yield f"preprocess 'auto' chooses by rows left out; leave out {name}."
-        apart = {self.components, self.select} == {None} and self.preprocess != AUTO
-        if self.one_standard_error and not (self.wants(LEFT_OUT) and apart):
-            yield (
-                "one-standard-error chooses one model of a path by rows left out; leave out other "
-                "ways to choose."
-            )
-        if self.opls and self.method != "pls":
-            yield f"opls is a rotation of PLS; leave it out with {self.method}."
-        if self.seed is not None and not isinstance(self.cv, int):
-            yield "seed is about random folds; say how many with cv."
-        for name in ("rule", "dof"):
-            if getattr(self, name) is not None and self.criterion not in CRITERIA:
-                yield f"{name} belongs to a criterion, such as 'bic'; name one with it."
-        for name, is_given in {
-            "the criterion 'average'": self.criterion == AVERAGE,
-            f"the method {self.method!r}": self.method != "pls",
-            "permutations": self.permutations is not None,
-        }.items():
-            if self.select is not None and is_given:
-                yield f"select does not go with {name}; leave one out."
-
-    @property
-    def counts_components(self) -> bool:
-        """Whether the method has components."""
-        return METHODS[self.method].size == "max_components"
-
-    def wants(self, criterion: str) -> bool:
-        """Whether this is how the model is chosen; rows left out if nothing else is asked for."""
-        return (self.criterion or LEFT_OUT) == criterion
-
-    def sizes(self, n: int, p: int) -> dict[str, Any]:
-        """Return the option of the method that says which models there are."""
-        if not self.counts_components:
-            return {}
-        most = self.max_components or max(1, min(MOST_COMPONENTS, n - 1, p))
-        return {"max_components": most if self.components is None else max(most, self.components)}
 
 
 # What there is to say

@@ -8,8 +8,8 @@ import numpy as np
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.left_out import MOST_COMPONENTS
-from plsdof.analysis.analysis import AUTO, Request
 from plsdof.analysis.data import TableProblem
+from plsdof.analysis.request import AUTO, Request
 from plsdof.chemometrics.classes import ClassErrors
 from plsdof.errors import InvalidInputError
 from plsdof.estimators.classifier import PLSClassifier

@@ -43,6 +43,17 @@ def significant(value: float | None, digits: int = 4) -> str:
     return f"{value:#.{digits}g}".removesuffix(".")
 
 
+def percent(level: float) -> str:
+    """Return a level as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.95)
+    '95%'
+    """
+    return f"{100 * level:g}%"
+
+
 # Sentences
 # ---------
 

@@ -5,10 +5,8 @@ A command takes groups of options, such as `Request`; `as_command` makes one opt
 
 import dataclasses
 import inspect
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -18,9 +16,8 @@ from typer.core import TyperCommand
 from plsdof._core.choice import RULES
 from plsdof._core.criteria import CRITERIA, DOF_KINDS
 from plsdof._core.fit import METHODS
-from plsdof._core.folds import number_of_blocks
-from plsdof.analysis.analysis import CHOICES, Request
 from plsdof.analysis.remarks import usual_scheme
+from plsdof.analysis.request import CHOICES, Request, option_word, options
 from plsdof.errors import InvalidInputError
 from plsdof.files.writing import check_writable, require_ending
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
@@ -71,8 +68,8 @@ _WORDS: dict[str, Sequence[str]] = {
 
 def _option(
     name: str,
-    panel: str,
     *,
+    panel: str,
     text: str,
     value: str | None = None,
     names: Sequence[str] = (),
@@ -96,13 +93,7 @@ def _option(
     )
 
 
-OPTIONS = {
-    name: _option(name, panel, **facts)
-    for panel, rows in tomllib.loads(
-        resources.files("plsdof.cli").joinpath("options.toml").read_text(encoding="utf-8")
-    ).items()
-    for name, facts in rows.items()
-}
+OPTIONS = {name: _option(name, **facts) for name, facts in options().items()}
 File = Annotated[
     Path,
     typer.Argument(
@@ -162,14 +153,25 @@ def as_command(
     """
     kinds = get_type_hints(function, include_extras=True)
     del kinds["return"]
-    groups = {name: kind for name, kind in kinds.items() if dataclasses.is_dataclass(kind)}
+    groups: dict[str, Any] = {}
+    some: dict[str, Any] = {}
+    for name, kind in kinds.items():
+        plain = kind.__origin__ if hasattr(kind, "__metadata__") else kind
+        if dataclasses.is_dataclass(plain):
+            groups[name] = plain
+            # Of some groups a command takes a few fields only.
+            some[name] = kind.__metadata__[0] if plain is not kind else None
+
+    def is_asked(group: str, field: str) -> bool:
+        return some[group] is None or field in some[group]
+
     scopes = [function.__name__] + ["model"] * bool({"model", "models"} & set(kinds))
     parameters = []
     for name, own in inspect.signature(function).parameters.items():
         wanted = {name: (kinds[name], own.default)}
         if name in groups:
             types = get_type_hints(groups[name])
-            fields = dataclasses.fields(groups[name])
+            fields = [one for one in dataclasses.fields(groups[name]) if is_asked(name, one.name)]
             wanted = {one.name: (types[one.name], one.default) for one in fields}
         for one, (kind, default) in wanted.items():
             known = [OPTIONS.get(key) for key in (*(f"{scope}.{one}" for scope in scopes), one)]
@@ -179,7 +181,7 @@ def as_command(
     def work(given: dict[str, Any]) -> Any:
         given = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
         for name, kind in groups.items():
-            fields = {one.name for one in dataclasses.fields(kind)}
+            fields = {one.name for one in dataclasses.fields(kind) if is_asked(name, one.name)}
             given[name] = as_group(kind, **{one: given.pop(one) for one in fields})
         return function(**given)
 
@@ -225,7 +227,7 @@ def _parameter(name: str, kind: Any, default: Any, described: Any) -> inspect.Pa
 
 def _simple_type(kind: Any) -> Any:
     """Return the type of what is typed: words for options that are words, lists for tuples."""
-    if "tuple" in str(kind):
+    if "Sequence" in str(kind) or "tuple" in str(kind):
         return list[str]
     return str | None if "Literal" in str(kind) or str in get_args(kind) else kind
 
@@ -235,17 +237,9 @@ def as_group(kind: Any, **given: Any) -> Any:
     if kind is not Request:
         return kind(**given)
     try:
-        return Request(**{**given, "cv": _as_folds(given["cv"])})
+        return Request(**given)
     except InvalidInputError as error:
-        raise InvalidInputError(f"--{error}") from error
-
-
-def _as_folds(text: str | None) -> Any:
-    """Return what --cv asks for."""
-    if text is None or text == "loo" or number_of_blocks(text) is not None:
-        return text
-    if not text.isdecimal() or len(text) > 9 or int(text) < 2:
-        raise InvalidInputError(
-            f"cv must be a number of folds >= 2, loo or blocks:K; got {text[:40]!r}."
-        )
-    return int(text)
+        first, space, rest = str(error).partition(" ")
+        name = first.rstrip(":")
+        word = option_word(name) if name in OPTIONS else name
+        raise InvalidInputError(f"{word}{first[len(name) :]}{space}{rest}") from error

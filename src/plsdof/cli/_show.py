@@ -21,6 +21,7 @@ from plsdof.analysis import Analysis
 from plsdof.analysis.data import TableProblem
 from plsdof.analysis.remarks import (
     is_empty,
+    percent,
     scaling_in_words,
     significant,
 )
@@ -119,17 +120,6 @@ def table(
 def fixed(value: float | None, decimals: int = 2) -> str:
     """Format a number with a fixed number of decimals, with a dash for no number."""
     return "-" if value is None or not np.isfinite(value) else f"{value:.{decimals}f}"
-
-
-def percent(level: float) -> str:
-    """Return a level as a percentage.
-
-    Examples
-    --------
-    >>> percent(0.95)
-    '95%'
-    """
-    return f"{100 * level:g}%"
 
 
 # An analysis on a terminal: tables within 80 columns, sentences, remarks with hints

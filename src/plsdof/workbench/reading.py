@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.display import plural
-from plsdof._core.inputs import Array, as_choice, as_count
+from plsdof._core.inputs import Array, as_count
 from plsdof.analysis.data import Numbers, Rows
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import (
@@ -103,14 +103,14 @@ class JoinedReading(Reading):
             raise InvalidInputError("--by-row-order needs --response-file or --response-sheet.")
 
     def with_response(
-        self, file: str | Path | Sequence[Path], responses: Sequence[str], label: str | None
+        self, files: Sequence[Path], responses: Sequence[str], label: str | None
     ) -> Table:
         """Read a table, with the responses from another file or sheet if asked for."""
-        table = self.table(file) if isinstance(file, str | Path) else self.stacked(file)
+        table = self.table(files[0]) if len(files) == 1 else self.stacked(files)
         if self.response_file is None and self.response_sheet is None:
             return table
         other = read_table(
-            self.response_file or (file if isinstance(file, str | Path) else file[0]),
+            self.response_file or files[0],
             sheet=self.response_sheet,
             na=self.na,
             one_column=self.by_row_order,
@@ -590,21 +590,6 @@ def seen_before(rows: Rows, test: Rows | None) -> Iterator[str]:
 
 # Missing values
 # --------------
-
-MISSING = ("drop", "interpolate", "impute")
-
-
-def check_missing(text: str | None) -> None:
-    """Refuse what --missing cannot be."""
-    if text is None:
-        return
-    name, colon, widest = text.partition(":")
-    as_choice(name, "--missing", MISSING)
-    if colon and (name != "interpolate" or not widest.isdecimal() or not 0 < int(widest) < 10**6):
-        raise InvalidInputError(
-            f"--missing {text[:40]}: a number of points belongs to interpolate, as in "
-            "interpolate:5."
-        )
 
 
 def interpolate(X: Array, names: Sequence[str], text: str) -> tuple[Array, tuple[str, ...]]:

@@ -12,10 +12,8 @@ import numpy as np
 
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
-from plsdof.analysis.analysis import Request
 from plsdof.analysis.data import Measured, Rows, TableProblem
-from plsdof.cli import _tables as tables
-from plsdof.cli._tables import JoinedReading, Mask, located, without_any
+from plsdof.analysis.request import Request
 from plsdof.errors import InvalidInputError
 from plsdof.files.blocks import FileBlocks, file_blocks
 from plsdof.files.columns import (
@@ -33,6 +31,8 @@ from plsdof.files.columns import (
 )
 from plsdof.files.tables import PARQUET, ZIP, Table, files_in, holds_spectra
 from plsdof.large.blocks import RowBlocks, take_rows
+from plsdof.workbench import reading as tables
+from plsdof.workbench.reading import JoinedReading, Mask, located, without_any
 
 # So many columns named by numbers make a spectrum, if others are fewer.
 _SPECTRUM = 10
@@ -40,166 +40,81 @@ _SPECTRUM = 10
 # So many rows are named where they were dropped.
 _MOST_DROPPED = 40
 
-# What is asked of a table
-# ------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """The part of a table that is fitted: responses, predictors and rows.
-
-    Attributes
-    ----------
-    response : tuple of str
-        One or several, each with a model of its own.
-    features, exclude : tuple of str
-        Predictors and columns to leave out, see `choose_columns`.
-    average_by : str or None
-        Column that names samples: their measurements are averaged first.
-    groups, label : str or None
-        Columns that say which rows belong together, and what rows are called: not predictors.
-    missing : str or None
-        "drop" leaves out rows with missing values; "interpolate" or "interpolate:5" fills them
-        along the wavelengths, "impute" by the other rows.
-    exclude_rows : tuple of str
-        Numbers and ranges such as 1,5,41:60, or COLUMN=VALUE; see `choose_rows`.
-    """
-
-    response: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    groups: str | None = None
-    average_by: str | None = None
-    label: str | None = None
-    missing: str | None = None
-    exclude_rows: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse columns that were asked for by name in two places."""
-        tables.check_missing(self.missing)
-        if len(set(self.response)) < len(self.response):
-            raise InvalidInputError("--response: a column is given twice; give it once.")
-        for response in set(self.response) & set(self.features):
-            raise InvalidInputError(f"{shortened(response)} is the response, not a predictor.")
-        used = dict.fromkeys(self.features, "a predictor")
-        named = used | dict.fromkeys(self.response, "the response")
-        # Rows with the same response may be those of the same sample.
-        roles = [("--groups", self.groups, used), ("--id", self.label, named)]
-        for option, name, taken in (*roles, ("--average-by", self.average_by, named)):
-            if name in taken:
-                raise InvalidInputError(
-                    f"{option} {shortened(str(name))}: the column is {taken[str(name)]}; choose "
-                    "another one."
-                )
-
-    def steps(self, preprocess: str) -> str:
-        """Return preprocessing steps, with one in front that fills what is missing if asked for."""
-        if self.missing != "impute" or preprocess.startswith("impute"):
-            return preprocess
-        return "impute" if preprocess == "none" else f"impute,{preprocess}"
-
-    @property
-    def apart(self) -> list[str]:
-        """Columns that say something about rows and are not predictors."""
-        apart = (self.groups, self.label, self.average_by)
-        return [name for name in dict.fromkeys(apart) if name is not None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TestRows:
-    """Which rows are kept apart to test a model on: at most one of these.
-
-    Attributes
-    ----------
-    test : Path or None
-        A table of its own.
-    test_rows : tuple of str
-        Numbers and ranges, or COLUMN=VALUE; see `choose_rows`.
-    split : str or None
-        A way to split and a share, such as kennard-stone:0.3; see `chemometrics.samples`.
-    """
-
-    test: Path | None = None
-    test_rows: tuple[str, ...] = ()
-    split: str | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse contradictions before a table is read."""
-        given = [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value]
-        if len(given) > 1:
-            raise InvalidInputError(f"{' and '.join(given)} exclude each other; give one of them.")
-        if self.split is not None:
-            from plsdof.chemometrics.samples import parse_split
-
-            try:
-                parse_split(self.split)
-            except InvalidInputError as error:
-                raise InvalidInputError(f"--split {self.split[:40]}: {error}") from error
-
-    @property
-    def are_inside(self) -> bool:
-        """Whether they are rows of the table that is fitted."""
-        return bool(self.test_rows) or self.split is not None
-
-
 # From a table to what is analysed
 # --------------------------------
 
 
 def read_problems(
-    file: Path | Sequence[Path],
-    part: Part,
-    *,
+    files: Sequence[Path],
+    request: Request,
     reading: JoinedReading,
-    test: TestRows | None = None,
-    request: Request | None = None,
+    *,
     streamed: bool = False,
     drawn: bool = False,
     progress: bool = False,
 ) -> list[TableProblem]:
-    """Read a table and take the responses, one at a time, and the predictors out of it.
+    """Read a table, or several with the same columns, and take the problems out of it.
 
     If it is ``streamed``, memory is bounded: one pass over the files for the response and what
     rows are chosen by, and one each for missing values, for steps that learn from rows, and for
     rows that are kept in memory: those to test on, and a sample of those that are ``drawn``.
     """
-    test, request = test or TestRows(), request or Request()
-    if not part.response:
+    _require_response(request)
+    if not streamed:
+        table = reading.with_response(files, request.response, request.label)
+        found = problems_of(table, request, reading)
+        return found if len(files) == 1 else [replace(one, files=tuple(files)) for one in found]
+    (file,) = files
+    _refuse_streamed(file, request, reading, drawn=drawn)
+    with located(file):
+        return [
+            _streamed(file, response, request, reading, drawn, progress)
+            for response in request.response
+        ]
+
+
+def _require_response(request: Request) -> None:
+    if not request.response:
         raise InvalidInputError("choose the column to predict with --response.")
-    if streamed:
-        assert isinstance(file, Path)
-        _refuse_streamed(file, part, reading, request, drawn=drawn)
-        with located(file):
-            return [
-                _streamed(file, response, part, reading, test, request, drawn, progress)
-                for response in part.response
-            ]
-    table = reading.with_response(file, part.response, part.label)
+
+
+def problems_of(
+    table: Table, request: Request, reading: JoinedReading | None = None
+) -> list[TableProblem]:
+    """Take the responses, one at a time, and the predictors out of a table.
+
+    ``reading`` says how a table to test on is read.
+    """
+    _require_response(request)
+    reading = reading or JoinedReading()
     with located(table.source):
-        targets = [tables.find_response(table, response) for response in part.response]
+        targets = [tables.find_response(table, response) for response in request.response]
         single = table
-        if part.average_by is not None:
-            for target in filter(table.is_text, targets):
-                found = labels_of(table, part.average_by), labels_of(table, target)
-                pairs = set(zip(*found, strict=True))
-                if len(pairs) > len({sample for sample, _ in pairs}):
-                    raise InvalidInputError(
-                        f"--average-by {shortened(part.average_by)}: some sample has several "
-                        f"classes of {shortened(target)}, which cannot be averaged."
-                    )
-            table = tables.averaged_table(table, part.average_by, targets)
-            part = replace(part, label=part.label or part.average_by)
-        apart = [find_column(name, table.names) for name in part.apart]
+        if request.average_by is not None:
+            _refuse_several_classes(table, request.average_by, targets)
+            table = tables.averaged_table(table, request.average_by, targets)
+            request = replace(request, label=request.label or request.average_by)
+        apart = [find_column(name, table.names) for name in request.apart]
         problems = []
         for target in targets:
             others = [*apart, *(name for name in targets if name != target)]
-            names, notes = _predictors(table, target, part, others)
-            one = _problem(table, target, names, (*table.notes, *notes), part, reading, test)
-            if part.average_by is not None:
-                one = replace(one, measured=_measured(one, single, part.average_by))
-            files = () if isinstance(file, Path) else tuple(file)
-            problems.append(replace(one, files=files).after(request.preprocess))
+            names, notes = _predictors(table, target, request, others)
+            one = _problem(table, target, names, (*table.notes, *notes), request, reading)
+            if request.average_by is not None:
+                one = replace(one, measured=_measured(one, single, request.average_by))
+            problems.append(one.after(request.steps))
         return problems
+
+
+def _refuse_several_classes(table: Table, by: str, targets: Sequence[str]) -> None:
+    """Refuse means over rows of different classes."""
+    for target in filter(table.is_text, targets):
+        pairs = set(zip(labels_of(table, by), labels_of(table, target), strict=True))
+        if len(pairs) > len({sample for sample, _ in pairs}):
+            raise InvalidInputError(
+                f"--average-by {shortened(by)}: some sample has several classes of "
+                f"{shortened(target)}, which cannot be averaged."
+            )
 
 
 def _measured(problem: TableProblem, single: Table, by: str) -> Measured:
@@ -215,29 +130,28 @@ def _problem(
     target: str,
     names: tuple[str, ...],
     notes: tuple[str, ...],
-    part: Part,
+    request: Request,
     reading: JoinedReading,
-    test: TestRows,
     pieces: "_Pieces | None" = None,
 ) -> TableProblem:
     """Choose rows and look at them; of a table in ``pieces`` only the response is in memory."""
-    everything, missing, about_holes = _rows_of(table, target, () if pieces else names, part)
+    everything, missing, about_holes = _rows_of(table, target, () if pieces else names, request)
 
     def complete(wanted: Mask) -> Mask:
         used = (target, *everything.X.columns)
-        _require_complete(table, missing[wanted], used, part.missing == "drop")
-        whole = without_any(missing)
-        return whole & pieces.blocks.complete_rows() if pieces and part.missing == "drop" else whole
+        _require_complete(table, missing[wanted], used, request.missing == "drop")
+        whole, drop = without_any(missing), request.missing == "drop"
+        return whole & pieces.blocks.complete_rows() if pieces and drop else whole
 
-    chosen = _chosen_rows(table, part, test, complete, everything)
+    chosen = _chosen_rows(table, request, complete, everything)
     rows = everything.take(chosen.fit)
-    tested, note = _test_table(test.test, target, names, reading, part, table.source, rows.classes)
+    tested, note = _test_table(target, names, reading, request, table.source, rows.classes)
     if not rows.classes and np.all(rows.y == rows.y[0]):
         raise InvalidInputError(
             f"{shortened(target)} is {rows.y[0]:g} in all rows; there is nothing to predict."
         )
     used = everything.take(chosen.fit | chosen.test)
-    doubts = list(tables.suspects(table, used, target, groups=part.groups))
+    doubts = list(tables.suspects(table, used, target, groups=request.groups))
     facts: dict[str, Any] = {"rows": rows, "X": rows.X, "test": tested}
     if pieces:
         facts |= pieces.rows(chosen, everything)
@@ -250,7 +164,7 @@ def _problem(
     return TableProblem(
         **facts,
         y=rows.y,
-        replicates=_replicates(table, [target, *names], part.label),
+        replicates=_replicates(table, [target, *names], request.label),
         shape=(len(rows.y), len(names)),
         names=names,
         response=target,
@@ -263,21 +177,25 @@ def _problem(
 
 
 def _rows_of(
-    table: Table, target: str, names: tuple[str, ...], part: Part, classes: tuple[str, ...] = ()
+    table: Table,
+    target: str,
+    names: tuple[str, ...],
+    request: Request,
+    classes: tuple[str, ...] = (),
 ) -> tuple[Rows, Mask, tuple[str, ...]]:
     """Return all rows, which of their values forbid a row (response first), and what was filled."""
     if classes or table.is_text(target):
-        if part.missing == "impute":
+        if request.missing == "impute":
             raise InvalidInputError("--missing impute is for responses of numbers; leave it out.")
         y, classes = _coded(table, target, classes)
     else:
         y = table.numbers((target,))[:, 0]
     X = table.numbers(names)
     notes: tuple[str, ...] = ()
-    if part.missing is not None and part.missing.startswith("interpolate"):
-        X, notes = tables.interpolate(X, names, part.missing)
+    if request.missing is not None and request.missing.startswith("interpolate"):
+        X, notes = tables.interpolate(X, names, request.missing)
     holes = np.isnan(X)
-    if part.missing == "impute":
+    if request.missing == "impute":
         # A row needs some value, and a column, too.
         how = "imputed by components of the other values, made anew where rows are left out"
         notes = tables.filled_in_words(holes & ~holes.all(axis=1, keepdims=True), how)
@@ -287,7 +205,7 @@ def _rows_of(
         X=table.with_names(X, names),
         y=y,
         numbers=table.row_numbers,
-        labels=tables.row_labels(table, part.label),
+        labels=tables.row_labels(table, request.label),
         source=table.source,
         weights=tables.measurements(table),
     )
@@ -338,12 +256,12 @@ class _ChosenRows:
 
 
 def _chosen_rows(
-    table: Table, part: Part, test: TestRows, complete: Callable[[Mask], Mask], everything: Rows
+    table: Table, request: Request, complete: Callable[[Mask], Mask], everything: Rows
 ) -> _ChosenRows:
     """Choose rows; ``complete`` says which rows have no missing value, given those wanted."""
     fit, notes = np.ones(len(table), dtype=bool), []
-    if part.exclude_rows:
-        fit = ~tables.choose_rows(table, part.exclude_rows, "--exclude-rows", part.label)
+    if request.exclude_rows:
+        fit = ~tables.choose_rows(table, request.exclude_rows, "--exclude-rows", request.label)
         notes.append(f"Left out as asked for: {plural(int((~fit).sum()), 'row')}.")
     excluded, wanted = np.flatnonzero(~fit), int(fit.sum())
     fit = fit & complete(fit)
@@ -358,17 +276,17 @@ def _chosen_rows(
         gone = np.setdiff1d(np.flatnonzero(~fit), excluded).tolist()
         shown = listed([everything.row_name(i) for i in gone], _MOST_DROPPED)
         notes.append(f"{dropped} of {wanted} rows dropped because of missing values: {shown}.")
-    groups = None if part.groups is None else _groups(table, part.groups, fit)
+    groups = None if request.groups is None else _groups(table, request.groups, fit)
     tested = np.zeros_like(fit)
-    if test.are_inside:
-        which, note = _chosen_for_test(table, everything.take(fit), groups, test)
+    if request.tests_inside:
+        which, note = _chosen_for_test(table, everything.take(fit), groups, request)
         tested[np.flatnonzero(fit)[which]] = True
         fit, groups = fit & ~tested, None if groups is None else groups[~which]
         notes.append(note)
     facts = {
         "groups": groups,
-        "grouped_by": part.groups or "",
-        "tested_by": (test.split or "as asked for") if test.are_inside else "",
+        "grouped_by": request.groups or "",
+        "tested_by": (request.split or "as asked for") if request.tests_inside else "",
         "dropped": dropped,
         "excluded": tuple(everything.row_name(int(i)) for i in excluded),
     }
@@ -376,13 +294,13 @@ def _chosen_rows(
 
 
 def _chosen_for_test(
-    table: Table, rows: Rows, groups: Labels | None, test: TestRows
+    table: Table, rows: Rows, groups: Labels | None, request: Request
 ) -> tuple[Mask, str]:
     """Return which of the rows are kept apart, and what to say about them."""
-    if test.split is not None:
-        which, how = _split(rows, groups, test.split), f"by {test.split}"
+    if request.split is not None:
+        which, how = _split(rows, groups, request.split), f"by {request.split}"
     else:
-        chosen = tables.choose_rows(table, test.test_rows, "--test-rows")
+        chosen = tables.choose_rows(table, request.test_rows, "--test-rows")
         which, how = np.isin(rows.numbers, table.row_numbers[chosen]), "as asked for"
     count = int(which.sum())
     if not 0 < count < len(which) - 1:
@@ -391,7 +309,7 @@ def _chosen_for_test(
             "and at least two must stay for the fit."
         )
     kept_apart = f"Kept apart for the test, {how}: {count} of {len(which)} rows."
-    if groups is not None and test.test_rows:
+    if groups is not None and request.test_rows:
         shared = sorted(set(groups[which].tolist()) & set(groups[~which].tolist()))
         if shared:
             kept_apart += (
@@ -414,15 +332,15 @@ def _split(rows: Rows, groups: Labels | None, way: str) -> Mask:
 
 
 def _test_table(
-    file: Path | None,
     target: str,
     names: tuple[str, ...],
     reading: JoinedReading,
-    part: Part,
+    request: Request,
     source: str,
     classes: tuple[str, ...],
 ) -> tuple[Rows | None, list[str]]:
     """Read rows to test on from a file, if there is one, and say how many there are."""
+    file = request.test
     if file is None:
         return None, []
     if file.suffix != Path(source).suffix:  # where its names are was said of the other kind of file
@@ -431,13 +349,13 @@ def _test_table(
     with located(table.source):
         found, _ = tables.match_columns(names, table)
         if target not in table.names and reading.response_file is not None:
-            table = reading.with_response(file, [target], None)
+            table = reading.with_response([file], [target], None)
         if target not in table.names:
             raise InvalidInputError(
                 f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
             )
-        rows, missing, notes = _rows_of(table, target, found, replace(part, label=None), classes)
-        _require_complete(table, missing, (target, *found), part.missing == "drop")
+        rows, missing, notes = _rows_of(table, target, found, replace(request, label=None), classes)
+        _require_complete(table, missing, (target, *found), request.missing == "drop")
         rows = rows.take(without_any(missing))
         if not len(rows.y):
             raise InvalidInputError("all rows have missing values; none is left to test on.")
@@ -472,15 +390,15 @@ def _replicates(table: Table, used: Sequence[str], label: str | None) -> str | N
 
 
 def _predictors(
-    table: Table, response: str, part: Part, others: Sequence[str]
+    table: Table, response: str, request: Request, others: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the chosen columns, and what to say about those left out."""
-    names = choose_columns(table.names, part.features, [*part.exclude, *others])
+    names = choose_columns(table.names, request.features, [*request.exclude, *others])
     names = tuple(name for name in names if name != response)
     notes: tuple[str, ...] = ()
     if table.left_out:
         notes = (f"Left out, without a name: {listed(table.left_out)}.",)
-    if not part.features:
+    if not request.features:
         text = tuple(name for name in names if table.is_text(name))
         if text:
             shown = listed([f"{shortened(name)} (such as {table.example(name)})" for name in text])
@@ -576,9 +494,7 @@ def is_streamed(file: Path, in_memory: bool | None) -> bool:
     return start != ZIP and found.st_size > (LARGE_PARQUET if start == PARQUET else LARGE_TEXT)
 
 
-def _refuse_streamed(
-    file: Path, part: Part, reading: JoinedReading, request: Request, *, drawn: bool
-) -> None:
+def _refuse_streamed(file: Path, request: Request, reading: JoinedReading, *, drawn: bool) -> None:
     """Refuse options that need the table in memory, and what cannot be read again."""
     for option, is_wanted in {
         "--cv loo": request.cv == "loo",
@@ -588,8 +504,8 @@ def _refuse_streamed(
         "--select": request.select is not None,
         # The leverage of a row in an average depends on the responses of all rows.
         "--report of an average": request.criterion == "average" and drawn,
-        "--missing": part.missing not in (None, "drop"),
-        "--average-by": part.average_by is not None,
+        "--missing": request.missing not in (None, "drop"),
+        "--average-by": request.average_by is not None,
         **{f"--{name.replace('_', '-')}": bool(value) for name, value in vars(reading).items()},
     }.items():
         if is_wanted:
@@ -642,32 +558,32 @@ class _Pieces:
 def _streamed(
     file: Path,
     response: str,
-    part: Part,
-    reading: JoinedReading,
-    test: TestRows,
     request: Request,
+    reading: JoinedReading,
     drawn: bool,
     progress: bool,
 ) -> TableProblem:
-    exclude, columns = [*part.exclude, *part.response, *part.apart], part.features or None
-    blocks = file_blocks(file, response, columns=columns, exclude=exclude, progress=progress)
+    exclude = [*request.exclude, *request.response, *request.apart]
+    blocks = file_blocks(
+        file, response, columns=request.features or None, exclude=exclude, progress=progress
+    )
     left_out = [shortened(name) for name in blocks.left_out]
     notes = blocks.notes
     if left_out:
         notes = (f"Left out, not numeric or without a name: {listed(left_out)}.", *notes)
-    if not part.features:
+    if not request.features:
         blocks.names, others = only_wavelengths(blocks.names)
         notes += others
-    steps = request.preprocess
+    steps = request.steps
     if steps != "none" and blocks.names != in_order(blocks.names):
         raise InvalidInputError(
             "the columns are not in the order of their numbers, as --preprocess needs them; "
             "put them in order, or add --in-memory."
         )
     # Rows are chosen, and named, by a few columns of the table.
-    texts = (*test.test_rows, *part.exclude_rows)
+    texts = (*request.test_rows, *request.exclude_rows)
     named = [text.partition("=")[0] for text in texts if "=" in text]
-    wanted = [find_column(name, blocks.known) for name in (*named, *part.apart)]
+    wanted = [find_column(name, blocks.known) for name in (*named, *request.apart)]
     table = blocks.table(wanted, source=str(file))
     if table.is_text(blocks.target):
         raise InvalidInputError(
@@ -675,4 +591,4 @@ def _streamed(
             "need the table in memory: add --in-memory."
         )
     pieces = _Pieces(blocks=blocks, steps=steps, drawn=drawn)
-    return _problem(table, blocks.target, blocks.names, notes, part, reading, test, pieces)
+    return _problem(table, blocks.target, blocks.names, notes, request, reading, pieces)

@@ -1,0 +1,277 @@
+"""The life of a calibration after the fit: checks by control samples, and corrections."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from plsdof._core.display import plural
+from plsdof._core.inputs import Array, as_fraction
+from plsdof._core.threads import cached_property
+from plsdof.analysis.remarks import significant
+from plsdof.analysis.request import check_missing
+from plsdof.chemometrics.checks import (
+    CalibrationCheck,
+    ControlChart,
+    Correction,
+    Kind,
+    check_calibration,
+    correction,
+)
+from plsdof.errors import InvalidInputError
+from plsdof.files.classes import CLASSES
+from plsdof.files.columns import shortened
+from plsdof.files.models import FrozenModel, model_checksum
+from plsdof.files.tables import Table
+from plsdof.files.text import require_pandas
+from plsdof.workbench.predicting import NewRows, new_rows
+from plsdof.workbench.reading import located
+
+# Columns of a log that later checks look at.
+_OF_LOG: dict[str, type] = {
+    "time": str,
+    "model": str,
+    "table": str,
+    "predicted": float,
+    "error": float,
+    "unlike": float,
+}
+
+
+# Check
+# -----
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Checked:
+    """What control samples say about a model, and what earlier ones said.
+
+    Attributes
+    ----------
+    model : FrozenModel
+    rows : NewRows
+    table : str
+        Name of the table.
+    found : CalibrationCheck
+    before : pandas.DataFrame
+        Lines of the log of earlier checks, also of other models.
+    time : str
+    """
+
+    model: FrozenModel
+    rows: NewRows
+    table: str
+    found: CalibrationCheck
+    before: Any
+    time: str
+
+    @cached_property
+    def _past(self) -> Any:
+        return self.before[self.before["model"] == model_checksum(self.model)[:12]]
+
+    @cached_property
+    def chart(self) -> ControlChart:
+        """Control chart of the errors, those of the log first."""
+        return self.found.chart(self._past["error"].dropna().to_numpy())
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """What the chart says of these rows."""
+        return tuple(self.chart.sentences(start=int(self._past["error"].count())))
+
+    @property
+    def passed(self) -> bool:
+        """Whether all tests are passed, and nothing is wrong on the chart."""
+        return self.found.is_good and not self.alarms
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing about the rows and about the log."""
+        found, others = list(self.rows.notes), len(self.before) - len(self._past)
+        if others:
+            lines = plural(others, "line")
+            found.append(f"Of other models, and so not in the charts: {lines} of the log.")
+        if set(map(str, self.lines["error"])) <= set(map(str, self._past["error"])):
+            found.append("These rows are in the log already.")
+        return tuple(found)
+
+    @cached_property
+    def lines(self) -> dict[str, Any]:
+        """What is added to the log: one line for each row."""
+        size, columns, limits = len(self.rows.X), self.found.columns, self.found.limits
+        name = model_checksum(self.model)[:12]
+        lines: dict[str, Any] = {"time": [self.time] * size, "model": [name] * size}
+        lines |= {"table": [self.table] * size, "row": self.rows.columns["row"]}
+        lines["id"] = self.rows.columns.get("id", [""] * size)
+        for column in ("reference", "predicted", "error", "lower", "upper", "t2", "q"):
+            lines[column] = columns.get(column, np.full(size, np.nan))
+        lines |= {f"{one}_limit": [limits.get(one, np.nan)] * size for one in ("t2", "q")}
+        return lines | {"unlike": columns["unlike"].astype(int)}
+
+    @property
+    def checks(self) -> list[dict[str, Any]]:
+        """For every check of the log, this one last: rows, mean error, share of unusual rows."""
+        pd = require_pandas()
+        own = pd.DataFrame(dict(self.lines))[list(self._past.columns)]
+        by = pd.concat([self._past, own]).groupby(["time", "table"], sort=False)
+        means = by[["error", "unlike"]].mean().rename(columns={"error": "bias"})
+        found: list[dict[str, Any]] = means.assign(rows=by.size()).reset_index().to_dict("records")
+        return found
+
+    def to_content(self) -> dict[str, Any]:
+        """Return everything there is to say, for machines."""
+        return asdict(self.found) | {
+            "response": self.model.response,
+            "passed": self.passed,
+            "alarms": self.alarms,
+            "chart": asdict(self.chart),
+            "checks": self.checks,
+            "notes": self.notes,
+        }
+
+
+def check(
+    model: FrozenModel,
+    table: Table,
+    log: Any = None,
+    *,
+    level: float = 0.95,
+    missing: str | None = None,
+    label: str | None = None,
+) -> Checked:
+    """Check a model by control samples.
+
+    Parameters
+    ----------
+    model : FrozenModel
+    table : Table
+        Control samples; without reference values only their distances are looked at.
+    log : pandas.DataFrame, optional
+        Lines of earlier checks, see `Checked.lines`.
+    level : float
+        Of the tests.
+    missing, label : str, optional
+        As for `predict`.
+
+    Returns
+    -------
+    Checked
+    """
+    as_fraction(level, "level")
+    rows = control_rows(model, table, missing=missing, label=label)
+    found = check_calibration(model, rows.X, rows.columns.get("observed"), level)
+    before = empty_log() if log is None else log
+    name = table.source.replace("\\", "/").rpartition("/")[2]
+    return Checked(model=model, rows=rows, table=name, found=found, before=before, time=now())
+
+
+def empty_log() -> Any:
+    """Return the log before the first check."""
+    pd = require_pandas()
+    return pd.DataFrame({name: np.array([], dtype=kind) for name, kind in _OF_LOG.items()})
+
+
+def read_log(file: Any) -> Any:
+    """Read the log of earlier checks as a data frame, empty if there is none yet."""
+    if file is None or not file.exists():
+        return empty_log()
+    try:
+        return require_pandas().read_csv(file, usecols=list(_OF_LOG), dtype=_OF_LOG)
+    except ValueError as error:
+        raise InvalidInputError(f"{file} is not a log of plsdof check; choose another.") from error
+
+
+def control_rows(
+    model: FrozenModel, table: Table, *, missing: str | None = None, label: str | None = None
+) -> NewRows:
+    """Return the complete rows of a table, with reference values if it has them."""
+    if model.method == CLASSES or len(model.responses) > 1:
+        kind = "classes" if model.method == CLASSES else f"{len(model.responses)} responses"
+        raise InvalidInputError(f"This takes a model of one number; this one predicts {kind}.")
+    check_missing(missing)
+    with located(table.source):
+        found = new_rows(model, table, missing=missing, label=label).kept
+    return replace(found, notes=(*model.history, *found.notes))
+
+
+def now() -> str:
+    """Return the time (UTC, ISO 8601)."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+# Adjust
+# ------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Adjusted:
+    """A model with bias or slope corrected.
+
+    Attributes
+    ----------
+    model : FrozenModel
+        The corrected one.
+    kind : str
+    made : Correction
+    notes : tuple of str
+    """
+
+    model: FrozenModel
+    kind: Kind
+    made: Correction
+    notes: tuple[str, ...]
+
+    def to_content(self) -> Mapping[str, Any]:
+        """Return everything there is to say, for machines."""
+        return {"kind": self.kind, **asdict(self.made), "notes": self.notes}
+
+
+def adjust(
+    model: FrozenModel,
+    table: Table,
+    kind: Kind,
+    *,
+    reason: str = "",
+    force: bool = False,
+    missing: str | None = None,
+    label: str | None = None,
+) -> Adjusted:
+    """Correct bias or slope of a model by control samples with reference values.
+
+    Parameters
+    ----------
+    model : FrozenModel
+    table : Table
+    kind : {"bias", "slope"}
+    reason : str
+        Why; it is kept with the model.
+    force : bool
+        Correct what is not significant, too.
+    missing, label : str, optional
+        As for `predict`.
+
+    Returns
+    -------
+    Adjusted
+    """
+    rows = control_rows(model, table, missing=missing, label=label)
+    X, y = _referenced(model, rows)
+    units = model.calibration_errors.units
+    made = correction(y, model.predict(X), kind, units=units, force=force)
+    new = model.adjusted(X, y, kind, reason=reason, force=force)
+    errors = (
+        f"RMSEP {significant(made.before)} before, {significant(made.after)} after (each of "
+        f"{plural(made.rows, 'control sample')} left out of the correction)."
+    )
+    more = () if made.significant else (f"The {kind} is not significant.",)
+    return Adjusted(model=new, kind=kind, made=made, notes=(errors, *more, *rows.notes))
+
+
+def _referenced(model: FrozenModel, rows: NewRows) -> tuple[Array, Array]:
+    """Return the rows with reference values, and these."""
+    if "observed" not in rows.columns:
+        raise InvalidInputError(f"the table has no column {shortened(model.response)}.")
+    known = np.isfinite(rows.columns["observed"])
+    return rows.X[known], rows.columns["observed"][known]

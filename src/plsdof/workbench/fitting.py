@@ -1,0 +1,237 @@
+"""A table and a request become fitted models: what was found, and what predicts."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from plsdof._core.display import plural
+from plsdof._core.model import members_of
+from plsdof._core.remarks import Remark
+from plsdof._core.threads import cached_property
+from plsdof.analysis import Analysis, Request
+from plsdof.analysis.analysis import analysed
+from plsdof.analysis.classes import ClassAnalysis
+from plsdof.analysis.data import TableProblem
+from plsdof.analysis.remarks import significant
+from plsdof.analysis.tables import Columns, all_tables, to_content
+from plsdof.errors import InvalidInputError
+from plsdof.files.models import FrozenModel
+from plsdof.files.tables import Table
+from plsdof.workbench.problems import problems_of
+from plsdof.workbench.reading import JoinedReading
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitted:
+    """A fit of one response.
+
+    Attributes
+    ----------
+    request : Request
+        What was asked for.
+    analysis : Analysis or ClassAnalysis
+        What was found; what is read of it is computed then, once.
+    parent : FrozenModel or None
+        The model that this one updates.
+    """
+
+    request: Request
+    analysis: Analysis | ClassAnalysis
+    parent: FrozenModel | None = None
+
+    @property
+    def response(self) -> str:
+        """Name of the response."""
+        return self.analysis.data.response
+
+    def tables(self) -> dict[str, Columns]:
+        """Return every table there is, by its name."""
+        found = self.analysis
+        return found.tables() if isinstance(found, ClassAnalysis) else all_tables(found)
+
+    def to_content(self) -> dict[str, Any]:
+        """Return everything there is to say, for machines."""
+        found = self.analysis
+        return found.to_content() if isinstance(found, ClassAnalysis) else to_content(found)
+
+    @cached_property
+    def predictor(self) -> FrozenModel:
+        """What predicts new rows; a model file holds it."""
+        from plsdof.files.classes import frozen_classifier
+        from plsdof.files.models import frozen_model
+
+        found, data, label = self.analysis, self.analysis.data, self.request.label
+        label = label or self.request.average_by
+        source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
+        source |= {} if label is None else {"id": label}  # names the rows in predictions, too
+        facts: dict[str, Any] = {"names": data.names, "response": data.response}
+        if isinstance(found, ClassAnalysis):
+            chain = data.preprocessing
+            return frozen_classifier(found.model, source=source, preprocessing=chain, **facts)
+        model = frozen_model(
+            found.model,
+            source=source | {"recipe": found.recipe},
+            noise=found.noise_kind,
+            intervals=found.request.intervals or data.has_intervals,
+            # Each recipe of an average has its own.
+            preprocessing=None if len(members_of(found.model)) > 1 else data.preprocessing,
+            **facts,
+        )
+        source = {**model.source, **_repeatability(data, model)}
+        return replace(model, source=source, parent=self.parent.sha256 if self.parent else "")
+
+
+def fit(table: Any, request: Request, reading: JoinedReading | None = None) -> list[Fitted]:
+    """Fit every response that is asked for.
+
+    Parameters
+    ----------
+    table : Table or data frame
+        A file as `plsdof.files.read_table` reads it.
+    request : Request
+    reading : JoinedReading, optional
+        How a table to test on is read.
+
+    Returns
+    -------
+    list of Fitted
+        One for each response.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> (found,) = fit(X.assign(ozone=y), Request(response="ozone", cv=10))
+    >>> found.analysis.data.shape
+    (203, 12)
+    """
+    known = table if isinstance(table, Table) else as_table(table)
+    return [fit_problem(one, request) for one in problems_of(known, request, reading)]
+
+
+def as_table(frame: Any) -> Table:
+    """Return a data frame as a table."""
+    names = tuple(map(str, frame.columns))
+    plain = frame.set_axis(list(names), axis=1).reset_index(drop=True)
+    return Table(source="data frame", frame=plain, names=names, described="data frame")
+
+
+def fit_problem(data: TableProblem, request: Request) -> Fitted:
+    """Fit a measured response, or classes, of a table that is read."""
+    asked = replace(request, preprocess=request.steps)
+    if not data.rows.classes:
+        return Fitted(request=request, analysis=analysed(data, asked))
+    from plsdof.analysis.classes import classified  # it needs scikit-learn
+
+    return Fitted(request=request, analysis=classified(data, asked))
+
+
+def _repeatability(data: TableProblem, model: FrozenModel) -> dict[str, Any]:
+    """Return how far predictions of replicates are apart, for a file; nothing without them."""
+    if data.measured is None:
+        return {}
+    from plsdof.chemometrics.samples import repeatability
+
+    measured = data.measured
+    complete = ~np.isnan(measured.X).any(axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a chain that knows names gets an array
+        predicted = model.predict(measured.X[complete])
+    found = repeatability(predicted, measured.samples[complete])
+    usual = {"column": measured.column, "std": found.std, "dof": found.dof}
+    return {"replicates": usual} if found.dof else {}
+
+
+# What an update changes
+# ----------------------
+
+
+def update(
+    parent: FrozenModel,
+    table: Any,
+    request: Request,
+    reading: JoinedReading | None = None,
+    *,
+    first: int,
+) -> Fitted:
+    """Fit a model again to more rows, and say what that changes.
+
+    Parameters
+    ----------
+    parent : FrozenModel
+        The model that is updated.
+    table : Table or data frame
+        Its ``first`` rows are those that the parent was fitted to, as a table.
+    request, reading
+        As for `fit`.
+    first : int
+
+    Returns
+    -------
+    Fitted
+    """
+    refuse_other_responses(parent, request)
+    (found,) = fit(table, request, reading)
+    return updated(found, parent, first)
+
+
+def updated(found: Fitted, parent: FrozenModel, first: int) -> Fitted:
+    """Return a fit that says what it changes; the ``first`` rows are those of the parent."""
+    if isinstance(found.analysis, ClassAnalysis):
+        raise InvalidInputError(f"{found.response!r:.40} holds classes, which are not updated.")
+    said = _what_changed(found.analysis, parent, first)
+    analysis = replace(found.analysis, added=(*found.analysis.added, *said))
+    return replace(found, analysis=analysis, parent=parent)
+
+
+def refuse_other_responses(parent: FrozenModel, request: Request) -> None:
+    """Refuse to update a model of another response."""
+    if tuple(one.response for one in parent.responses) != request.response:
+        raise InvalidInputError("The parent is a model of another response.")
+
+
+# Facts of a recipe that another table changes anyway.
+_OF_ROWS = ("made", "data", "sha256", "test rows", "rows excluded")
+
+
+def _what_changed(analysis: Analysis, parent: FrozenModel, first: int) -> list[Remark]:
+    """Say what a fit to more rows changes; the ``first`` rows are those of the parent."""
+    data = analysis.data
+    old, y = data.rows.numbers <= first, data.rows.y
+    new, kept = int(np.count_nonzero(~old)), int(np.count_nonzero(old))
+    texts = [
+        f"Update of a model of {parent.created[:10]} (fitted to {parent.n:g} rows): {kept} rows of "
+        f"the first table, {plural(new, 'new row')}; {parent.in_words} before, "
+        f"{analysis.model.label} now."
+    ]
+    before = dict(parent.source.get("recipe", {}))
+    changed = [
+        f"{key} {before[key]} before, {value} now"
+        for key, value in analysis.recipe.items()
+        if before.get(key, value) != value and key not in _OF_ROWS
+    ]
+    texts += [f"The recipe changed: {'; '.join(changed)}."] if changed else []
+    if not new and before.get("sha256", analysis.recipe["sha256"]) != analysis.recipe["sha256"]:
+        texts.append(
+            "The table is not the one that the parent was fitted to: their SHA-256 differ."
+        )
+    left_out = analysis.model.left_out_residuals
+    if set(parent.columns) <= set(data.rows.X.columns) and len(left_out) == len(y):
+        error = y - parent.predict(data.rows.X[list(parent.columns)])
+        # Rows that the parent was fitted to are compared held out of both calibrations.
+        errors = {
+            "Rows of the first table": (old, parent.calibration_errors.rmsecv, ", held out of it"),
+            "New rows": (~old, float(np.sqrt(np.mean(error[~old] ** 2))) if new else 0.0, ""),
+        }
+        for name, (rows, by, how) in errors.items():
+            if rows.any():
+                now = float(np.sqrt(np.mean(left_out[rows] ** 2)))
+                texts.append(
+                    f"{name}: root mean squared error {significant(by)} by the parent{how}, "
+                    f"{significant(now)} held out of the new calibration."
+                )
+    else:
+        texts.append("Errors are not compared: the parent has other columns or rows.")
+    return [Remark(key="update", words=text) for text in texts]

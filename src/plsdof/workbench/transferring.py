@@ -1,0 +1,130 @@
+"""A model for another instrument, by samples that were measured on both."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from plsdof._core.inputs import Array
+from plsdof.chemometrics.transfer import Method, TransferFit, fit_transfer, interpolation
+from plsdof.errors import InvalidInputError
+from plsdof.files.columns import header_number, shortened
+from plsdof.files.models import FrozenModel
+from plsdof.files.tables import Table
+from plsdof.workbench.checking import now
+from plsdof.workbench.predicting import observed
+from plsdof.workbench.reading import located, match_columns, row_labels
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Transferred:
+    """A model for another instrument.
+
+    Attributes
+    ----------
+    model : FrozenModel
+    found : TransferFit
+        The ways that were compared.
+    pairs : int
+        Number of samples that were measured on both instruments.
+    notes : tuple of str
+    """
+
+    model: FrozenModel
+    found: TransferFit
+    pairs: int
+    notes: tuple[str, ...]
+
+    def to_content(self) -> dict[str, Any]:
+        """Return everything there is to say, for machines."""
+        found = self.found
+        facts = {"pairs": self.pairs, "chosen": found.chosen, "errors": found.errors}
+        return facts | {"rmsep": found.rmsep, "notes": self.notes}
+
+
+def transfer(
+    model: FrozenModel,
+    primary: Table,
+    secondary: Table,
+    method: Method = "auto",
+    *,
+    interpolate: bool = False,
+    reason: str = "",
+    label: str | None = None,
+) -> Transferred:
+    """Make a model for another instrument.
+
+    Parameters
+    ----------
+    model : FrozenModel
+    primary, secondary : Table
+        Samples on the instrument of the model and on the other one, paired by their names.
+    method : {"auto", "bias", "ds", "pds"}
+        "auto" takes the best for pairs left out.
+    interpolate : bool
+        The spectra of the other instrument have another wavelength axis.
+    reason : str
+        Why; it is kept with the model.
+    label : str, optional
+        Column that names the samples.
+
+    Returns
+    -------
+    Transferred
+    """
+    if model.transfer is not None:
+        raise InvalidInputError("The model has a transfer step; start from the model before it.")
+    A, _, _ = _spectra(model, primary, interpolate=False)
+    B, W, names = _spectra(model, secondary, interpolate=interpolate)
+    first, second = _pairs(primary, secondary, label)
+    y, _ = observed(model, primary)
+    known = None if y is None else y[first]
+    if known is not None and not np.isfinite(known).all():
+        known = None
+    found = fit_transfer(model.predict, A[first], B[second], method, y=known)
+    step = found.step if W is None else found.step.after(W, names)
+    new = model.derived(transfer=replace(step, date=now(), reason=reason))
+    notes = (*primary.notes, *secondary.notes)
+    if found.errors["none"] <= found.errors[found.chosen]:
+        notes += ("Without a step, predictions of both instruments are as near: none is needed.",)
+    return Transferred(model=new, found=found, pairs=len(first), notes=notes)
+
+
+def _spectra(
+    model: FrozenModel, table: Table, *, interpolate: bool
+) -> tuple[Array, Array | None, tuple[str, ...]]:
+    """Return spectra on the axis of a model; if interpolated, by which matrix and from where."""
+    W = None
+    with located(table.source):
+        if interpolate:
+            axis = {name: header_number(name) for name in table.names}
+            names = tuple(name for name, value in axis.items() if value is not None)
+            W = interpolation([axis[one] for one in names], map(header_number, model.columns))
+        else:
+            try:
+                names, _ = match_columns(model.columns, table)
+            except InvalidInputError as error:
+                hint = "For another wavelength axis, add --interpolate."
+                raise InvalidInputError(f"{error} {hint}") from error
+        X = table.numbers(names)
+        if np.isnan(X).any():
+            raise InvalidInputError("a transfer needs spectra without missing values.")
+    return (X if W is None else X @ W), W, names
+
+
+def _pairs(ours: Table, theirs: Table, label: str | None) -> tuple[list[int], list[int]]:
+    """Return the rows of both tables that are the same sample."""
+    names: list[list[str]] = []
+    for table in (ours, theirs):
+        with located(table.source):
+            found = row_labels(table, label)
+            if found is None or len(set(found.tolist())) < len(found):
+                raise InvalidInputError(
+                    "no column names the samples, each once; say which one with --id."
+                )
+            names.append(found.tolist())
+    both = [one for one in names[0] if one in set(names[1])]
+    if not both:
+        shown = " and ".join(shortened(one[0]) for one in names)
+        raise InvalidInputError(f"No sample is in both tables: they begin with {shown}.")
+    return [names[0].index(one) for one in both], [names[1].index(one) for one in both]
