@@ -240,6 +240,6 @@ def as_group(kind: Any, **given: Any) -> Any:
         return Request(**given)
     except InvalidInputError as error:
         first, space, rest = str(error).partition(" ")
-        name = first.rstrip(":")
+        name = first.rstrip(":").replace("-", "_")
         word = option_word(name) if name in OPTIONS else name
         raise InvalidInputError(f"{word}{first[len(name) :]}{space}{rest}") from error

@@ -27,7 +27,7 @@ from plsdof.files.models import FrozenModel, model_checksum
 from plsdof.files.tables import Table
 from plsdof.files.text import require_pandas
 from plsdof.workbench.predicting import NewRows, new_rows
-from plsdof.workbench.reading import located
+from plsdof.workbench.reading import as_table, located
 
 # Columns of a log that later checks look at.
 _OF_LOG: dict[str, type] = {
@@ -134,7 +134,7 @@ class Checked:
 
 def check(
     model: FrozenModel,
-    table: Table,
+    table: Any,
     log: Any = None,
     *,
     level: float = 0.95,
@@ -146,7 +146,7 @@ def check(
     Parameters
     ----------
     model : FrozenModel
-    table : Table
+    table : Table or data frame
         Control samples; without reference values only their distances are looked at.
     log : pandas.DataFrame, optional
         Lines of earlier checks, see `Checked.lines`.
@@ -158,7 +158,18 @@ def check(
     Returns
     -------
     Checked
+
+    Examples
+    --------
+    >>> from plsdof import workbench
+    >>> from plsdof.analysis import Request
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
+    >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
+    >>> workbench.check(made.predictor, X.assign(octane=y + 1.0).iloc[:15]).passed
+    False
     """
+    table = as_table(table)
     as_fraction(level, "level")
     rows = control_rows(model, table, missing=missing, label=label)
     found = check_calibration(model, rows.X, rows.columns.get("observed"), level)
@@ -230,7 +241,7 @@ class Adjusted:
 
 def adjust(
     model: FrozenModel,
-    table: Table,
+    table: Any,
     kind: Kind,
     *,
     reason: str = "",
@@ -243,7 +254,7 @@ def adjust(
     Parameters
     ----------
     model : FrozenModel
-    table : Table
+    table : Table or data frame
     kind : {"bias", "slope"}
     reason : str
         Why; it is kept with the model.
@@ -255,7 +266,19 @@ def adjust(
     Returns
     -------
     Adjusted
+
+    Examples
+    --------
+    >>> from plsdof import workbench
+    >>> from plsdof.analysis import Request
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
+    >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
+    >>> samples = X.assign(octane=y + 1.0).iloc[:15]
+    >>> workbench.adjust(made.predictor, samples, "bias", reason="new lamp").made.significant
+    True
     """
+    table = as_table(table)
     rows = control_rows(model, table, missing=missing, label=label)
     X, y = _referenced(model, rows)
     units = model.calibration_errors.units

@@ -18,9 +18,8 @@ from plsdof.analysis.remarks import group_remarks, preprocessing_remarks
 from plsdof.analysis.tables import records
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError
-from plsdof.files.tables import Table
-from plsdof.workbench.fitting import as_table
 from plsdof.workbench.problems import problems_of
+from plsdof.workbench.reading import as_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +105,15 @@ def compare(table: Any, request: Request) -> Compared:
     Returns
     -------
     Compared
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> compare(X.assign(ozone=y), Request(response="ozone", cv=5)).rows["pls"]
+    12
     """
-    known = table if isinstance(table, Table) else as_table(table)
+    known = as_table(table)
     criterion = as_choice(request.criterion or LEFT_OUT, "criterion", (LEFT_OUT, *CRITERIA))
     if len(request.response) > 1 or request.steps == "auto":
         raise InvalidInputError("a comparison is about one --response and one --preprocess.")

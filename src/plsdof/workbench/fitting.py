@@ -18,9 +18,8 @@ from plsdof.analysis.remarks import significant
 from plsdof.analysis.tables import Columns, all_tables, to_content
 from plsdof.errors import InvalidInputError
 from plsdof.files.models import FrozenModel
-from plsdof.files.tables import Table
 from plsdof.workbench.problems import problems_of
-from plsdof.workbench.reading import JoinedReading
+from plsdof.workbench.reading import JoinedReading, as_table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -107,15 +106,8 @@ def fit(table: Any, request: Request, reading: JoinedReading | None = None) -> l
     >>> found.analysis.data.shape
     (203, 12)
     """
-    known = table if isinstance(table, Table) else as_table(table)
+    known = as_table(table)
     return [fit_problem(one, request) for one in problems_of(known, request, reading)]
-
-
-def as_table(frame: Any) -> Table:
-    """Return a data frame as a table."""
-    names = tuple(map(str, frame.columns))
-    plain = frame.set_axis(list(names), axis=1).reset_index(drop=True)
-    return Table(source="data frame", frame=plain, names=names, described="data frame")
 
 
 def fit_problem(data: TableProblem, request: Request) -> Fitted:
@@ -171,6 +163,15 @@ def update(
     Returns
     -------
     Fitted
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> table, asked = X.assign(ozone=y), Request(response="ozone", components=2)
+    >>> parent = fit(table.iloc[:150], asked)[0].predictor
+    >>> update(parent, table, asked, first=150).predictor.n
+    203.0
     """
     refuse_other_responses(parent, request)
     (found,) = fit(table, request, reading)

@@ -21,7 +21,7 @@ from plsdof.files.models import FrozenModel
 from plsdof.files.tables import Table
 from plsdof.inference.intervals import INTERVAL_METHODS
 from plsdof.workbench import reading as tables
-from plsdof.workbench.reading import Mask, located
+from plsdof.workbench.reading import Mask, as_table, located
 
 # Levels of the limits of T^2 and Q: a row beyond the first is unusual, and one beyond the second,
 # which one of a thousand ordinary rows would be, is not to be predicted.
@@ -33,7 +33,7 @@ Columns = dict[str, npt.NDArray[Any]]
 
 def predict(
     models: FrozenModel | Sequence[FrozenModel],
-    table: Table,
+    table: Any,
     *,
     level: float = 0.95,
     intervals: str | None = None,
@@ -46,7 +46,7 @@ def predict(
     Parameters
     ----------
     models : FrozenModel or sequence of them
-    table : Table
+    table : Table or data frame
     level : float
         Of the intervals.
     intervals : str, optional
@@ -60,11 +60,23 @@ def predict(
     -------
     list of Predictions
         One for each model.
+
+    Examples
+    --------
+    >>> from plsdof import workbench
+    >>> from plsdof.analysis import Request
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
+    >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
+    >>> (found,) = workbench.predict(made.predictor, X.iloc[:4])
+    >>> found.columns["status"].tolist()
+    ['ok', 'ok', 'ok', 'ok']
     """
     as_fraction(level, "level")
     check_missing(missing)
     if intervals is not None:
         as_choice(intervals, "intervals", INTERVAL_METHODS)
+    table = as_table(table)
     several = [models] if isinstance(models, FrozenModel) else list(models)
     if any(one.method == CLASSES for one in several) and (intervals or average_by):
         raise InvalidInputError("--intervals and --average-by are for models of numbers.")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -118,6 +119,15 @@ class JoinedReading(Reading):
         with located(other.source):
             names = [find_column(name, other.names) for name in responses]
         return join_responses(table, other, names, label=label, by_row_order=self.by_row_order)
+
+
+def as_table(table: Any) -> Table:
+    """Return a table, which may be a data frame."""
+    if isinstance(table, Table):
+        return table
+    names = tuple(map(str, table.columns))
+    plain = table.set_axis(list(names), axis=1).reset_index(drop=True)
+    return Table(source="data frame", frame=plain, names=names, described="data frame")
 
 
 # Which column is the response, and what names the rows

@@ -13,7 +13,7 @@ from plsdof.files.models import FrozenModel
 from plsdof.files.tables import Table
 from plsdof.workbench.checking import now
 from plsdof.workbench.predicting import observed
-from plsdof.workbench.reading import located, match_columns, row_labels
+from plsdof.workbench.reading import as_table, located, match_columns, row_labels
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,8 +44,8 @@ class Transferred:
 
 def transfer(
     model: FrozenModel,
-    primary: Table,
-    secondary: Table,
+    primary: Any,
+    secondary: Any,
     method: Method = "auto",
     *,
     interpolate: bool = False,
@@ -57,7 +57,7 @@ def transfer(
     Parameters
     ----------
     model : FrozenModel
-    primary, secondary : Table
+    primary, secondary : Table or data frame
         Samples on the instrument of the model and on the other one, paired by their names.
     method : {"auto", "bias", "ds", "pds"}
         "auto" takes the best for pairs left out.
@@ -71,7 +71,20 @@ def transfer(
     Returns
     -------
     Transferred
+
+    Examples
+    --------
+    >>> from plsdof import workbench
+    >>> from plsdof.analysis import Request
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
+    >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
+    >>> ours = X.assign(name=[f"s{i}" for i in range(60)]).iloc[:12]
+    >>> theirs = ours.assign(**{one: 1.02 * ours[one] for one in X.columns})
+    >>> workbench.transfer(made.predictor, ours, theirs).pairs
+    12
     """
+    primary, secondary = as_table(primary), as_table(secondary)
     if model.transfer is not None:
         raise InvalidInputError("The model has a transfer step; start from the model before it.")
     A, _, _ = _spectra(model, primary, interpolate=False)
