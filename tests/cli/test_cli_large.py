@@ -381,7 +381,12 @@ def test_size_and_kind_decide_what_is_streamed(tmp_path, monkeypatch):
     assert are_streamed() == [False, True, False]
     monkeypatch.setattr(streamed, "LARGE_TEXT", 100)
     assert are_streamed() == [True, True, False]
-    assert "cannot be read piece by piece" in refused("fit", files[2], "-r", "y", "--streamed")
+    # A sheet is in memory anyway, and gives its rows as all tables do.
+    csv, sheet = (run_json("fit", files[i], "-r", "y", "--streamed") for i in (0, 2))
+    assert sheet["streamed"] is True
+    assert sheet["n"] == csv["n"] == 60
+    dof = [[one["dof"] for one in found["path"]] for found in (csv, sheet)]
+    np.testing.assert_allclose(*dof)
     assert run_json("fit", files[0], "-r", "y", "--in-memory")["streamed"] is False
     folder = write_csvs(tmp_path / "folder", frame, [20])
     assert run_json("fit", folder, "-r", "y")["streamed"] is False
@@ -443,7 +448,7 @@ def test_a_pipe_is_not_streamed(tmp_path):
         ("--permutations", 19),
         ("--intervals", "left-out"),
         ("--report", "r.html", "--criterion", "average"),
-        ("--sheet", "one"),
+        ("--response-file", "absent.csv"),
     ],
 )
 def test_what_needs_the_rows_is_refused_with_advice(tmp_path, monkeypatch, options):
@@ -454,7 +459,7 @@ def test_what_needs_the_rows_is_refused_with_advice(tmp_path, monkeypatch, optio
     assert options[0] in line
     assert "--in-memory" in line
     assert [one.name for one in tmp_path.iterdir()] == ["folder"]
-    if options[0] not in ("--sheet", "--report"):
+    if options[0] not in ("--response-file", "--report"):
         run("fit", folder, "-r", "y", *words, "--in-memory", "-q")
 
 
@@ -502,7 +507,7 @@ def test_a_missing_value_is_named_by_file_row_and_column(tmp_path):
 def test_rows_with_missing_values_are_dropped_from_files_as_from_memory(
     tmp_path, monkeypatch, kind, options
 ):
-    monkeypatch.setattr("plsdof.files.blocks._PARSED", 1000)
+    monkeypatch.setattr("plsdof.files.reading._PARSED", 1000)
     frame = table(60, 6)
     frame["g"] = np.arange(60) // 4
     for row, column in ((45, "x1"), (3, "y"), (4, "x5"), (4, "x1")):

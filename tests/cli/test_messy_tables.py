@@ -14,6 +14,8 @@ from _helpers.command_line import (
 )
 
 from plsdof import pls_path
+from plsdof.files.reading import Reading, open_sources
+from plsdof.files.tables import stacked
 
 RNG = np.random.default_rng(7)
 N, WAVES = 24, tuple(range(1100, 1130, 2))
@@ -255,6 +257,50 @@ def test_the_right_result(tmp_path, kind):
         assert not any("taken for" in one or "Ignored" in one for one in found["notes"])
     else:
         assert any(note in one for one in found["notes"]), found["notes"]
+
+
+# one reader: batches are the table in memory
+
+
+def in_batches(file, how):
+    """Return the batches of a file as one table, as a stream has them."""
+    (source,) = open_sources(file, how)
+    assert set(source.names).isdisjoint(source.left_out)
+    found = stacked(list(source.batches(small=True)), str(file))
+    assert found.names == source.names
+    assert set(source.notes) <= set(found.notes)
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 400, 10**6])
+@pytest.mark.parametrize("kind", RIGHT)
+def test_batches_are_the_table_in_memory(tmp_path, monkeypatch, kind, size):
+    monkeypatch.setattr("plsdof.files.reading._PARSED", size)
+    content, options, _ = RIGHT[kind]
+    given = dict(zip(options[::2], options[1::2], strict=False)) if len(options) > 1 else {}
+    how = Reading(
+        sheet=given.get("--sheet"),
+        header_row=given.get("--header-row"),
+        skip_rows=given.get("--skip-rows", 0),
+        transpose="--transpose" in options,
+    )
+    file = write(tmp_path, content)
+    whole, found = how.table(file), in_batches(file, how)
+    for name in ("names", "described", "decimal", "left_out", "blank", "row_names", "percent"):
+        assert getattr(found, name) == getattr(whole, name), name
+    assert sorted(found.notes) == sorted(whole.notes)
+    assert found.row_numbers.tolist() == whole.row_numbers.tolist()
+    assert [found.is_text(name) for name in found.names] == [
+        whole.is_text(name) for name in whole.names
+    ]
+    for name in whole.names:
+        (one, wrong), (two, strange) = whole.readable(name), found.readable(name)
+        np.testing.assert_array_equal(one, two)
+        assert wrong == strange
+    # Some columns of all rows are the same rows.
+    (source,) = open_sources(file, how)
+    some = source.table(whole.names[:2])
+    assert some.row_numbers.tolist() == whole.row_numbers.tolist()
 
 
 BELOW = with_cell(rows(), 5, 1, "<0.05")

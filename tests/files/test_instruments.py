@@ -11,7 +11,7 @@ from _helpers.instruments import jcamp_text, mat_bytes, opus_bytes, spc_bytes
 
 from plsdof.errors import InvalidInputError
 from plsdof.files.instruments import is_spectra, read_spectra
-from plsdof.files.tables import read_table
+from plsdof.files.reading import read_table
 
 AXIS = np.linspace(1100, 1122, 12)
 SPECTRUM = np.linspace(0.125, 1.5, 12)

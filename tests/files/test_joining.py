@@ -5,7 +5,7 @@ import pytest
 
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import join_responses
-from plsdof.files.tables import read_table
+from plsdof.files.reading import read_table
 
 N = 12
 FAT = np.arange(N) + 0.5

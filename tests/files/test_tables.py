@@ -16,7 +16,7 @@ from hypothesis import strategies
 from plsdof.errors import InvalidInputError
 from plsdof.files.blocks import file_blocks
 from plsdof.files.columns import choose_columns, find_column, header_number, wavelengths
-from plsdof.files.tables import read_table
+from plsdof.files.reading import read_table
 from plsdof.files.text import sniff
 from plsdof.files.writing import atomic_write, check_writable
 
@@ -332,10 +332,10 @@ def test_folders_and_absent_files_are_refused(tmp_path):
 def test_files_without_permission_are_refused(tmp_path, monkeypatch):
     file = write(tmp_path, "a,b\n1,2\n")
 
-    def refuse(path):
+    def refuse(path, *_):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(type(file), "read_bytes", refuse)  # root may read everything
+    monkeypatch.setattr(type(file), "open", refuse)  # root may read everything
     with pytest.raises(InvalidInputError, match="permission denied"):
         read_table(file)
 

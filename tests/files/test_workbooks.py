@@ -7,7 +7,7 @@ import pytest
 from plsdof.errors import InvalidInputError
 from plsdof.files import workbooks
 from plsdof.files.instruments import is_spectra
-from plsdof.files.tables import read_table
+from plsdof.files.reading import read_table
 
 openpyxl = pytest.importorskip("openpyxl")
 pytest.importorskip("python_calamine")

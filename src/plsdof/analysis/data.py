@@ -21,7 +21,7 @@ from plsdof._core.warnings import quietly
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.files.columns import shortened, shortened_path, wavelengths
-from plsdof.files.tables import files_in
+from plsdof.files.reading import files_in
 from plsdof.inference.intervals import Interval, prediction_interval
 from plsdof.large.blocks import RowBlocks
 

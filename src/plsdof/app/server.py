@@ -47,7 +47,7 @@ from plsdof.app.session import (
 from plsdof.app.view import ENDINGS
 from plsdof.app.worker import StoppedError, Worker
 from plsdof.errors import InvalidInputError, PlsdofError
-from plsdof.files.tables import files_in
+from plsdof.files.reading import files_in
 from plsdof.files.writing import plain
 from plsdof.report.document import script, style
 

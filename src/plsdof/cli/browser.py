@@ -1,5 +1,6 @@
 """``plsdof app``: the command, and what a session in the browser takes from the command line."""
 
+import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, fields
@@ -19,10 +20,11 @@ from plsdof.cli._options import parse
 from plsdof.cli.fit import Output, write
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.files.models import load_model, save_model
+from plsdof.files.reading import Reading
 from plsdof.files.tables import Table
 from plsdof.workbench.fitting import fit_problem
 from plsdof.workbench.problems import is_streamed, read_problems
-from plsdof.workbench.reading import JoinedReading, Reading
+from plsdof.workbench.reading import JoinedReading
 
 
 def app(
@@ -113,8 +115,10 @@ def _read(reading: Reading, file: Path, folder: Path) -> Table:  # noqa: ARG001
 class _Remembered(JoinedReading):
     """As it is asked for, but without reading a file twice."""
 
-    def table(self, file: str | Path) -> Table:
+    def table(self, file: str | os.PathLike[str], *, one_column: bool = False) -> Table:
         """Return a table that may have been read before."""
+        if one_column:
+            return super().table(file, one_column=True)
         plain = {one.name: getattr(self, one.name) for one in fields(Reading)}
         return _read(Reading(**plain), Path(file), Path.cwd())
 

@@ -146,7 +146,8 @@ def _fitted(
     with show.waiting("Fitting", quiet=quiet):
         found = [fit_problem(one, request) for one in data]
         if parent is not None:
-            found = [updated(found[0], parent, len(reading.stacked(_tables_of(parent, files))))]
+            first = sum(len(reading.table(one)) for one in _tables_of(parent, files))
+            found = [updated(found[0], parent, first)]
     return found
 
 

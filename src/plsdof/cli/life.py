@@ -14,9 +14,10 @@ from plsdof.cli import _show as show
 from plsdof.cli._options import JSON, LIMIT_CROSSED, PAGE, File, Printing, check_outputs
 from plsdof.errors import InvalidInputError
 from plsdof.files.models import FrozenModel, load_model, save_model
+from plsdof.files.reading import Reading
 from plsdof.files.writing import append_table
 from plsdof.workbench.checking import Checked, read_log
-from plsdof.workbench.reading import JoinedReading, Reading
+from plsdof.workbench.reading import JoinedReading
 
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="File written by `plsdof fit --model`.")

@@ -16,9 +16,9 @@ from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit
 from plsdof.cli import _show as show
 from plsdof.cli._options import File, Printing, check_outputs
 from plsdof.files.models import FrozenModel, load_model
+from plsdof.files.reading import Reading
 from plsdof.files.writing import TABLE_ENDINGS, write_tables
 from plsdof.workbench.predicting import Columns, Predictions, response_of, side_by_side
-from plsdof.workbench.reading import Reading
 
 
 def predict(

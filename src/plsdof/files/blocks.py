@@ -3,8 +3,7 @@
 import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,120 +11,17 @@ import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_count, as_weights
 from plsdof._core.rows import Block, Part
-from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError
-from plsdof.files import tables, text
 from plsdof.files.columns import choose_columns, find_column, shortened, shortened_path
-from plsdof.files.tables import Parquet, Table
+from plsdof.files.reading import Reading, Source, open_sources, unreadable
+from plsdof.files.tables import Table, located, notes_of_files, stacked
 from plsdof.large.blocks import MEMORY, ahead, block_length, reduce_in_order
-
-# Bytes at the beginning that tell what a file is.
-_START = 1 << 12
-# Bytes of text that are parsed at a time.
-_PARSED = 4 << 20
-# Bytes that hold the end of the last line.
-_LAST = 64
-# Rows that show which columns hold text.
-_FIRST_ROWS = 25
-
-
-# Files as sources of rows
-# ------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Text:
-    """A file of separated values, read as `read_table` reads it, some rows at a time."""
-
-    path: Path
-    layout: text.Layout
-    n_rows: None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return self.layout.names
-
-    @cached_property
-    def _first(self) -> tuple[Table, tuple[str, ...]]:
-        """The first rows, and columns without a name that are empty in them."""
-        with closing(text.read_frames(self.path, self.layout, rows_at_once=_FIRST_ROWS)) as frames:
-            frame = next(frames)
-        table, empty = tables.text_table(frame, self.layout, str(self.path)), frame.isna().all()
-        table = tables.without_unnamed(table, self.layout.unnamed, row_names=self.layout.extra)
-        return table, tuple(name for name in table.left_out if empty[name])
-
-    @cached_property
-    def unfit(self) -> set[str]:
-        """Columns with text in the first rows and no number, and what `without_unnamed` drops."""
-        table, _ = self._first
-        return {name for name in table.names if table.is_text(name)}.union(table.left_out)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was recognised in the first lines, and at the end."""
-        with self.path.open("rb") as file:
-            file.seek(max(0, self.path.stat().st_size - _LAST))
-            return (*self.layout.notes, *text.cut_note(file.read()))
-
-    @property
-    def likely_rows(self) -> int:
-        """How many rows there are if all are as long as the longest one of the first."""
-        return max(1, self.path.stat().st_size // max(1, self.layout.longest))
-
-    def pieces(self, names: Sequence[str]) -> Iterator[Table]:  # noqa: ARG002
-        """Yield some rows at a time, with these columns among others."""
-        at_once = max(1, _PARSED // max(1, self.layout.longest))
-        row = 1
-        for frame in text.read_frames(self.path, self.layout, rows_at_once=at_once):
-            for name in self._first[1]:
-                tables.require_empty(frame[name], row)
-            yield tables.text_table(frame, self.layout, str(self.path))
-            row += len(frame)
-
-    def table(self, names: Sequence[str]) -> Table:
-        """Read all rows of a few columns into memory."""
-        (frame,) = text.read_frames(self.path, self.layout, columns=names)
-        return tables.text_table(frame[list(names)], self.layout, str(self.path))
 
 
 def _mark(path: Path) -> tuple[int, int]:
     """Return size and time of a file, by which a change is noticed."""
     found = path.stat()
     return found.st_size, found.st_mtime_ns
-
-
-def _open_sources(path: Path) -> list[Text | Parquet]:
-    """Open a file, or all tables of a folder, which must have the same columns."""
-    sources = [_open_source(file) for file in tables.files_in(path)]
-    tables.require_same_columns([(str(one.path), one.names) for one in sources])
-    # A decimal comma in the first lines of one file is one in all of them.
-    if any(isinstance(one, Text) and one.layout.decimal == "," for one in sources):
-        sources = [
-            replace(one, layout=replace(one.layout, decimal=","))
-            if isinstance(one, Text) and one.layout.separator != ","
-            else one
-            for one in sources
-        ]
-    return sources
-
-
-def _open_source(path: Path) -> Text | Parquet:
-    """Find out what kind of table a file is."""
-    with tables.reading(str(path)):
-        with path.open("rb") as file:
-            head = file.read(_START)
-        tables.require_table(head)
-        if head.startswith(tables.ZIP):
-            raise InvalidInputError(
-                "an Excel file or zip archive cannot be read piece by piece; save the table as "
-                "CSV or Parquet."
-            )
-        if not head.startswith(tables.PARQUET):
-            return Text(path=path, layout=text.sniff(path))
-        source = Parquet(path=path)
-        _ = source.fields  # what is damaged is said now
-        return source
 
 
 # Blocks of rows
@@ -141,8 +37,11 @@ def file_blocks(
     weights: str | None = None,
     memory: int = MEMORY,
     progress: bool = False,
+    reading: Reading | None = None,
 ) -> "FileBlocks":
     r"""Open a CSV or Parquet file, or a folder of them, to be read block by block.
+
+    Other tables that `read_table` knows are held in memory.
 
     Parameters
     ----------
@@ -164,6 +63,8 @@ def file_blocks(
         The most bytes that one block may take.
     progress : bool
         Show a bar on stderr for every pass. Needs rich.
+    reading : Reading, optional
+        How the files are to be read, as `read_table` takes it.
 
     Returns
     -------
@@ -189,7 +90,7 @@ def file_blocks(
     >>> blocks.names, moments.mean
     (('1100',), array([0.25, 2.  ]))
     """
-    sources = _open_sources(Path(path))
+    sources = open_sources(Path(path), reading)
     known = sources[0].names
     target = find_column(target, known)
     weights = None if weights is None else find_column(weights, known)
@@ -201,7 +102,7 @@ def file_blocks(
         _require_one_kind(sources, wanted)
         unfit = unfit.union(*(source.unfit for source in sources))
     names = tuple(name for name in wanted if name not in unfit)
-    with tables.reading(str(sources[0].path)):
+    with located(sources[0].path):
         if not names:
             raise InvalidInputError("no predictor is left: no column of predictors.")
     counts = [source.n_rows for source in sources if source.n_rows is not None]
@@ -209,7 +110,7 @@ def file_blocks(
         names=names,
         target=target,
         weights=weights,
-        left_out=tuple(name for name in wanted if name in unfit),
+        left_out=(*sources[0].left_out, *(name for name in wanted if name in unfit)),
         n_rows=sum(counts) if len(counts) == len(sources) else None,
         step=block_length(len(names), as_count(memory, "memory", minimum=1)),
         progress=progress,
@@ -218,7 +119,7 @@ def file_blocks(
     )
 
 
-def _require_one_kind(sources: Sequence[Text | Parquet], names: Sequence[str]) -> None:
+def _require_one_kind(sources: Sequence[Source], names: Sequence[str]) -> None:
     """Refuse a column with text in some files and numbers in others, which is a mistake."""
     for name in names:
         texts = [source for source in sources if name in source.unfit]
@@ -256,7 +157,7 @@ class FileBlocks:
     n_rows: int | None
     step: int
     progress: bool
-    _sources: list[Text | Parquet]
+    _sources: list[Source]
     _marks: dict[Path, tuple[int, int]]
     _gaps: bool = False
     axis: int = 0
@@ -274,7 +175,7 @@ class FileBlocks:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was recognised in the files: titles, units, unclear commas, a missing line end."""
-        return tables.notes_of_files([(one.path.name, one.notes) for one in self._sources])
+        return notes_of_files([(one.path.name, one.notes) for one in self._sources])
 
     def complete_rows(self) -> npt.NDArray[np.bool_]:
         """Return which rows have all values, by one pass. Shape (n_rows,).
@@ -306,10 +207,10 @@ class FileBlocks:
         wanted = tuple(dict.fromkeys([self.target, *names]))
         found = []
         for one in self._sources:
-            with tables.reading(str(one.path)):
+            with unreadable(one.path):
                 found.append(one.table(wanted))
                 self._require_unchanged(one.path)
-        return tables.stacked(found, source)
+        return stacked(found, source)
 
     def _blocks(self) -> Iterator[Block]:
         """Cut what the files give into blocks of ``step`` rows."""
@@ -343,11 +244,9 @@ class FileBlocks:
         ends = (self.target,) if self.weights is None else (self.target, self.weights)
         names = (*self.names, *ends)
         for source in self._sources:
-            row = 1
-            with tables.reading(str(source.path)):
-                for table in source.pieces(names):
-                    values = table.numbers(names, row, gaps=self._gaps)
-                    row += len(values)
+            with unreadable(source.path):
+                for table in source.batches(names, small=True):
+                    values = table.numbers(names, gaps=self._gaps)
                     # Whoever chose rows before counts on the same ones.
                     self._require_unchanged(source.path)
                     yield values

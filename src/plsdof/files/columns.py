@@ -295,7 +295,7 @@ def join_responses(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from plsdof.files.tables import read_table
+    >>> from plsdof.files.reading import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     spectra, lab = Path(folder) / "x.csv", Path(folder) / "y.csv"
     ...     _ = spectra.write_text("no,1100\n7,0.1\n8,0.2\n8,0.3\n")

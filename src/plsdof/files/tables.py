@@ -1,7 +1,5 @@
-"""Tables from files: CSV, Parquet, Excel, spectra of instruments; whole, or a folder of them."""
+"""A table, or a batch of its rows: names, numbers, what is neither, and what was guessed."""
 
-import codecs
-import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -13,14 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.display import plural
-from plsdof._core.inputs import Array, as_count
+from plsdof._core.inputs import Array
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError
-from plsdof.files import text, workbooks
+from plsdof.files import text
 from plsdof.files.columns import listed, shortened, shortened_path
-from plsdof.files.instruments import Spectra, is_spectra, joined, read_spectra
-from plsdof.files.workbooks import Percent, Row, Sheet
 
 # A table as it was read from a file: names, numbers, and what is neither
 # -----------------------------------------------------------------------
@@ -78,6 +73,8 @@ class Table:
         Columns that a sheet shows as percent, but stores as fractions.
     counts : tuple of int
         How many rows of the file each row is the mean of; empty if they were not averaged.
+    first_row : int
+        Number of the first row in the file; more than 1 in later batches.
     """
 
     source: str
@@ -94,6 +91,7 @@ class Table:
     blank: tuple[int, ...] = ()
     percent: frozenset[str] = frozenset()
     counts: tuple[int, ...] = ()
+    first_row: int = 1
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -101,7 +99,14 @@ class Table:
     @cached_property
     def row_numbers(self) -> npt.NDArray[np.intp]:
         """Numbers of the rows in the file: 1 is the first one below the names, blank ones count."""
-        return np.setdiff1d(np.arange(1, len(self) + len(self.blank) + 1), self.blank)
+        rows = np.arange(len(self) + len(self.blank)) + self.first_row
+        return np.setdiff1d(rows, self.blank)
+
+    def select(self, names: Sequence[str]) -> "Table":
+        """Return the table with these columns; all of them without any."""
+        if not names or tuple(names) == self.names:
+            return self
+        return replace(self, frame=self.frame[list(names)], names=tuple(names))
 
     @cached_property
     def numeric(self) -> frozenset[str]:
@@ -124,17 +129,16 @@ class Table:
         values = self.frame[name].dropna()
         return shortened(str(values.iloc[0])) if len(values) else "nothing"
 
-    def numbers(self, names: tuple[str, ...], first_row: int = 1, *, gaps: bool = True) -> Array:
+    def numbers(self, names: tuple[str, ...], *, gaps: bool = True) -> Array:
         """Return some columns as an array, nan where a value is missing. Shape (rows, columns).
 
-        The first row of the table is number ``first_row`` of the file, for messages. Missing
-        values are refused unless there may be ``gaps``.
+        Missing values are refused unless there may be ``gaps``.
         """
         if self.numeric.issuperset(names):
             chosen = self.frame[list(names)].to_numpy(dtype=np.float64, na_value=np.nan)
             found = np.array(chosen, order="C", copy=bool(self.na) or None)
         else:
-            found = np.column_stack([self._converted(name, first_row) for name in names])
+            found = np.column_stack([self._converted(name) for name in names])
         if self.na:
             found[np.isin(found, list(self.na))] = np.nan
         for wrong, what in (
@@ -143,10 +147,8 @@ class Table:
         ):
             if wrong.any():
                 place, column = np.argwhere(wrong)[0].tolist()
-                row = self.row_numbers[place] + first_row - 1
-                raise InvalidInputError(
-                    f"the value in row {row} of column {shortened(names[column])} is {what}"
-                )
+                where = f"row {self.row_numbers[place]} of column {shortened(names[column])}"
+                raise InvalidInputError(f"the value in {where} is {what}")
         return found
 
     def readable(self, name: str) -> tuple[Array, dict[int, str]]:
@@ -184,7 +186,7 @@ class Table:
         """Return an array as a data frame with the names of its columns (no copy)."""
         return text.require_pandas().DataFrame(X, columns=list(names), copy=False)
 
-    def _converted(self, name: str, first_row: int) -> Array:
+    def _converted(self, name: str) -> Array:
         if name in self.declared_text:
             raise InvalidInputError(
                 f"column {shortened(name)} is not numeric but text, such as {self.example(name)}; "
@@ -202,7 +204,7 @@ class Table:
             raise InvalidInputError(
                 f"column {shortened(name)} is not numeric: {len(wrong)} of {len(column)} values "
                 f"cannot be read as numbers, the first one is {shortened(value)} in row "
-                f"{self.row_numbers[wrong[0]] + first_row - 1}. {advice}"
+                f"{self.row_numbers[wrong[0]]}. {advice}"
             )
         return numbers
 
@@ -227,18 +229,21 @@ def _advice(value: str, always: bool) -> str:
     )
 
 
-def without_unnamed(table: Table, unnamed: tuple[str, ...], row_names: str = "") -> Table:
-    """Leave out columns without a name that are empty, or hold row numbers or row names."""
-    gone = tuple(name for name in unnamed if name == row_names or _is_margin(table, name))
-    if not gone:
+def margins(table: Table, unnamed: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns without a name that are empty, or hold row numbers or row names."""
+    return tuple(name for name in unnamed if _is_margin(table, name))
+
+
+def without(table: Table, margin: tuple[str, ...]) -> Table:
+    """Leave columns without a name out; texts of the first one name the rows."""
+    if not margin:
         return table
-    names = tuple(name for name in table.names if name not in gone)
+    names = tuple(name for name in table.names if name not in margin)
     first = table.names[0]
     texts: tuple[str, ...] = ()
-    if first in gone and table.is_text(first):
+    if first in margin and table.is_text(first):
         texts = tuple(text.tidy(str(one)) for one in table.frame[first].fillna(""))
-    frame = table.frame[list(names)]
-    return replace(table, frame=frame, names=names, left_out=gone, row_names=texts)
+    return replace(table.select(names), left_out=margin, row_names=texts)
 
 
 def _is_margin(table: Table, name: str) -> bool:
@@ -252,464 +257,29 @@ def _is_margin(table: Table, name: str) -> bool:
     return bool(np.all(values % 1.0 == 0.0) and np.all(np.diff(values) > 0.0))
 
 
-# Tables from files: CSV and its relatives, Parquet, Excel; always with a reason if it fails
-# ------------------------------------------------------------------------------------------
-
-# Files that are recognised by their first bytes, whatever they are called.
-PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
-_PACKED = "compressed; decompress it first."
-_PAGE = "a web page (HTML or XML), whatever it is called; open it in a spreadsheet and save .xlsx."
-_DATA = "JSON, not a table; save the table as CSV."
-_REFUSED = {
-    (b"\xd0\xcf\x11\xe0",): "an old Excel file (.xls) or a protected one; save it as .xlsx or CSV.",
-    (b"\x1f\x8b", b"bzh", b"\xfd7zxz", b"\x28\xb5\x2f\xfd"): _PACKED,
-    (b"%pdf", b"\x89png", b"\x89hdf"): "a document, a picture or HDF5; save the table as CSV.",
-    # Text that is not a table, below blank lines.
-    (b"<!doctype", b"<html", b"<table", b"<?xml"): _PAGE,
-    (b"##title",): "a spectrum in JCAMP-DX, which is read as a whole; leave out --streamed.",
-    (b'{"', b"[{"): _DATA,
-}
-_BLANKS_ABOVE = 1000
-# Rows of a Parquet file that are taken at a time, and bytes that are read ahead in every column.
-_BATCH, _BUFFER = 4096, 1 << 14
-# Bytes that hold the end of the last line of a text.
-_END = 64
-
-
-def read_table(
-    file: str | os.PathLike[str],
-    *,
-    sheet: str | None = None,
-    header_row: int | None = None,
-    skip_rows: int = 0,
-    transpose: bool = False,
-    na: Sequence[str] = (),
-    one_column: bool = False,
-) -> Table:
-    r"""Read a table with one line of column names from a file, or from all files of a folder.
-
-    What the file is, its first bytes tell, not its name: Parquet, Excel (.xlsx), spectra of an
-    instrument (JCAMP-DX, SPC, OPUS, MATLAB, two columns of text; `files.instruments`), or text. For
-    text see `files.text.sniff`: separator ``, ; tab |`` or white space, decimal point or
-    comma, UTF-8, UTF-16, Latin-1 or Windows-1252. Columns of TRUE and FALSE are read as 1 and 0.
-    Titles above the names and a line of units below them are recognised, see ``notes`` of the
-    result, and so are numbers with one known unit, blanks between thousands, and what spreadsheets
-    write for formulas that fail.
-
-    Parameters
-    ----------
-    file : path
-        Files of a folder must have the same columns, in any order; their rows are put below each
-        other in the order of the names of the files. Names that begin with a dot or an underscore
-        are passed over. Files of spectra must have one axis; a file may hold one spectrum.
-    sheet : str, optional
-        Name of the sheet of an Excel file; the first one by default. Or of the matrix of spectra
-        in a MATLAB file.
-    header_row : int, optional
-        The line (or row of the sheet) that holds the names, counted from 1; found by default.
-    skip_rows : int
-        Number of lines at the top that do not count.
-    transpose : bool
-        The names are in the first column, and every other column is a row of the table.
-    na : sequence of str
-        What stands for a missing value, such as "-999" or "n.d.".
-    one_column : bool
-        Whether a text without any separator is a table of one column; refused by default.
-
-    Returns
-    -------
-    Table
-        With the names of the columns, a pandas ``frame``, ``numbers(names)`` of some columns as an
-        array, and ``notes`` on what was recognised.
-
-    Raises
-    ------
-    InvalidInputError
-        With the file and the reason in one line, whatever is wrong with the file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "fat.csv"
-    ...     _ = file.write_text("fat;1100;1102\n1,5;0,25;0,5\n")
-    ...     table = read_table(file)
-    >>> table.names, table.numbers(("fat", "1102")).tolist()
-    (('fat', '1100', '1102'), [[1.5, 0.5]])
-    """
-    path = Path(file)
-    how = _How(
-        sheet=sheet,
-        header_row=None if header_row is None else as_count(header_row, "header_row", minimum=1),
-        skip_rows=as_count(skip_rows, "skip_rows"),
-        transpose=transpose,
-        na=(str(na),) if isinstance(na, str | float | int) else tuple(map(str, na)),
-        one_column=one_column,
-    )
-    if not path.is_dir():
-        return _read_file(os.fspath(file), how)
-    files = files_in(path)
-    if holds_spectra(files[0]):
-        parts = []
-        for one in files:
-            with reading(str(one)):
-                parts.append((str(one), _spectra(one.read_bytes(), how)))
-        return _from_spectra(parts, os.fspath(file), how)
-    table = stacked([_read_file(str(one), how) for one in files], os.fspath(file))
-    described = f"{len(files)} file(s), the first one: {table.described}"
-    return replace(table, described=described)
-
-
-def _read_file(source: str, how: "_How") -> Table:
-    with reading(source):
-        table = _parsed(Path(source).read_bytes(), source, how)
-        if not len(table):
-            raise InvalidInputError("there is a header but no row below it.")
-    return table
-
-
-def holds_spectra(file: Path) -> bool:
-    """Whether a file is one of spectra of an instrument."""
-    with reading(str(file)):
-        return is_spectra(file.read_bytes())
-
-
-@contextmanager
-def reading(source: str) -> Iterator[None]:
-    """Begin the messages of errors with the file, and say in a line why it cannot be read."""
-    try:
-        yield
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{shortened_path(source)}: {error}") from error
-    except (OSError, ValueError, NotImplementedError) as error:  # of the system, or of a parser
-        raise InvalidInputError(f"{shortened_path(source)}: {text.unreadable(error)}") from error
-
-
-@dataclass(frozen=True, kw_only=True)
-class _How:
-    """How a table is to be read: the options of `read_table`."""
-
-    sheet: str | None
-    header_row: int | None
-    skip_rows: int
-    transpose: bool
-    na: tuple[str, ...]
-    one_column: bool
-
-    @property
-    def numbers(self) -> frozenset[float]:
-        """The numbers among what stands for a missing value."""
-        found = (text.as_number(code.strip().replace(",", "."), ".") for code in self.na)
-        return frozenset(number for number in found if not np.isnan(number))
-
-    def require_plain(self, what: str) -> None:
-        """Refuse options for lines of text and rows of sheets."""
-        if self.header_row or self.skip_rows or self.transpose:
-            raise InvalidInputError(f"{what}; leave out --header-row, --skip-rows and --transpose.")
-
-
-def require_table(content: bytes) -> None:
-    """Refuse files that are known not to be tables, by how they begin."""
-    start = content[:_BLANKS_ABOVE].removeprefix(codecs.BOM_UTF8).lstrip().lower()
-    for marks, what in _REFUSED.items():
-        if start.startswith(marks):
-            raise InvalidInputError(f"the file is {what}")
-
-
-def _spectra(content: bytes, how: _How) -> Spectra:
-    how.require_plain("spectra of an instrument have no line of names")
-    return read_spectra(content, how.sheet)
-
-
-def _from_spectra(parts: Sequence[tuple[str, Spectra]], source: str, how: _How) -> Table:
-    """Return a row for each spectrum: what names it, and a column for each point of the axis."""
-    found = joined(parts)
-    texts: dict[str, Any] = {"id": list(found.ids)}
-    texts |= {"title": list(found.titles)} if any(found.titles) else {}
-    frame = text.require_pandas().DataFrame(found.values, columns=found.names)
-    for place, (name, values) in enumerate({**texts, **found.columns}.items()):
-        frame.insert(place, name, values)
-    unit = f" over {found.unit}" if found.unit else ""
-    return Table(
-        source=source,
-        frame=frame,
-        names=tuple(frame.columns),
-        described=f"{found.format}{unit}, {plural(len(parts), 'file')}",
-        declared_text=frozenset(texts),
-        notes=found.notes,
-        na=how.numbers,
-    )
-
-
-def _parsed(content: bytes, source: str, how: _How) -> Table:
-    if is_spectra(content):
-        return _from_spectra([(source, _spectra(content, how))], source, how)
-    require_table(content)
-    if content.startswith(ZIP):
-        return _from_excel(content, source, how)
-    if how.sheet is not None:
-        raise InvalidInputError("a sheet can be chosen in Excel files only; this is none.")
-    if content.startswith(PARQUET):
-        how.require_plain("a Parquet file has names of its own")
-        return replace(Parquet(path=Path(source)).table(), na=how.numbers)
-    if how.transpose:
-        cells, decimal, described = text.read_cells(content, skip_rows=how.skip_rows)
-        rows = [[cell if text.tidy(cell) else None for cell in row] for row in cells]
-        turned = workbooks.turned(list(enumerate(rows, start=1)))
-        return replace(_from_rows(turned, source, described, how), decimal=decimal)
-    return _from_text(content, source, how)
-
-
-def _from_text(content: bytes, source: str, how: _How) -> Table:
-    layout = text.sniff(
-        content,
-        header_row=how.header_row,
-        skip_rows=how.skip_rows,
-        fewest=1 if how.one_column else 2,
-    )
-    (frame,) = text.read_frames(content, layout, na=how.na)
-    blank: list[int] = []
-    if len(frame) and frame.iloc[:, -1].isna().any():
-        known = np.flatnonzero(frame.notna().any(axis=1))
-        blank = (np.setdiff1d(np.arange(known.max(initial=-1)), known) + 1).tolist()
-        frame = frame.iloc[known].reset_index(drop=True)
-    if layout.extra and layout.extra != layout.names[0]:
-        require_empty(frame[layout.extra])
-    notes = (*layout.notes, *_blank_notes(blank), *text.cut_note(content[-_END:]))
-    table = replace(text_table(frame, layout, source, how.numbers), notes=notes, blank=tuple(blank))
-    return without_unnamed(table, layout.unnamed, row_names=layout.extra)
-
-
-def _blank_notes(rows: Sequence[int]) -> tuple[str, ...]:
+def blank_notes(rows: Sequence[int]) -> tuple[str, ...]:
+    """Say which rows of a file are blank."""
     if not rows:
         return ()
     return (f"Left out, but counted: blank row{'s' * (len(rows) > 1)} {listed(rows)}.",)
-
-
-def text_table(
-    frame: Any, layout: text.Layout, source: str, na: frozenset[float] = frozenset()
-) -> Table:
-    """Return rows of a text file as a table with the columns of the frame."""
-    return Table(
-        source=source,
-        frame=frame,
-        names=tuple(frame.columns),
-        described=layout.described,
-        decimal=layout.decimal,
-        notes=layout.notes,
-        na=na,
-    )
 
 
 def require_empty(column: Any, first_row: int = 1) -> None:
     """Refuse a value in a column without a name that is empty in the first rows."""
     for place in np.flatnonzero(column.notna().to_numpy())[:1]:
         raise InvalidInputError(
-            f"{shortened(_spelled(column.iloc[place]))} in row {first_row + place} of column "
+            f"{shortened(spelled(column.iloc[place]))} in row {first_row + place} of column "
             f"{shortened(column.name)} is the first value of a column without a name; give it one."
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parquet:
-    """A Parquet file, of which only the description has been read."""
-
-    path: Path
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """That the index of a data frame is left out."""
-        if not self._index:
-            return ()
-        named = [name for name in self._index if not name.startswith("__")]
-        which = f" ({listed(named, 3, shortened)})" if named else ""
-        return (f"Left out, the index of the data frame{which}: write it as a column to use it.",)
-
-    @cached_property
-    def metadata(self) -> Any:
-        """What the end of the file says about it."""
-        return _arrow("pyarrow.parquet").read_metadata(self.path)
-
-    @cached_property
-    def _index(self) -> list[str]:
-        """Columns that are the index of a data frame; numbers of rows are not stored as one."""
-        known = self.metadata.schema.to_arrow_schema().pandas_metadata or {}
-        return [name for name in known.get("index_columns", ()) if isinstance(name, str)]
-
-    @cached_property
-    def fields(self) -> dict[str, Any]:
-        """Columns by their names without surrounding blanks; not the index of a data frame."""
-        schema = self.metadata.schema.to_arrow_schema()
-        columns = [field for field in schema if field.name not in self._index]
-        names, _ = text.column_names([field.name for field in columns])
-        return dict(zip(names, columns, strict=True))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(self.fields)
-
-    @cached_property
-    def unfit(self) -> set[str]:
-        """Columns that do not hold numbers; one of nothing is one of missing values."""
-        types = _arrow("pyarrow").types
-        kinds = ("floating", "integer", "boolean", "decimal", "null")
-        tests = [getattr(types, f"is_{kind}") for kind in kinds]
-        return {
-            name for name, one in self.fields.items() if not any(test(one.type) for test in tests)
-        }
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.metadata.num_rows)
-
-    likely_rows = n_rows
-
-    def pieces(self, names: Sequence[str]) -> Iterator[Table]:
-        """Yield these columns, some rows at a time."""
-        columns = [self.fields[name].name for name in names]
-        # Without a buffer the reader holds whole row groups, which may be the whole file.
-        with _arrow("pyarrow.parquet").ParquetFile(
-            self.path, metadata=self.metadata, pre_buffer=False, buffer_size=_BUFFER
-        ) as file:
-            for batch in file.iter_batches(_BATCH, columns=columns):
-                yield self._named(batch.select(columns), names)
-
-    def table(self, names: Sequence[str] = ()) -> Table:
-        """Read all rows into memory, with these columns or all of them."""
-        names = names or self.names
-        columns = [self.fields[name].name for name in names]
-        found = _arrow("pyarrow.parquet").read_table(self.path, columns=columns)
-        return self._named(found.select(columns), names)
-
-    def _named(self, rows: Any, names: Sequence[str]) -> Table:
-        frame = rows.to_pandas(ignore_metadata=True).set_axis(list(names), axis=1)
-        return Table(
-            source=str(self.path),
-            frame=frame,
-            names=tuple(names),
-            described="Parquet",
-            declared_text=frozenset(name for name in names if _is_text(frame[name])),
-            notes=self.notes,
-        )
-
-
-def _arrow(name: str) -> Any:
-    return text.extra_module(name, "pyarrow", "files", "Reading Parquet files")
-
-
-def _is_text(column: Any) -> bool:
-    values = column.cat.categories if hasattr(column, "cat") else column
-    return bool(text.require_pandas().api.types.infer_dtype(values) == "string")
-
-
-# Sheets of Excel, and rows of cells
-# ----------------------------------
-
-
-def _from_excel(content: bytes, source: str, how: _How) -> Table:
-    first = max(how.skip_rows + 1, how.header_row or 1)
-    sheet = workbooks.read_sheet(content, how.sheet, first)
-    rows = workbooks.turned(sheet.rows) if how.transpose else sheet.rows
-    table = _from_rows(rows, source, f"Excel, sheet {shortened(sheet.name)}", how)
-    notes = (*table.notes, *sheet.notes, *_hidden_notes(sheet, rows, table, how))
-    if sheet.others and how.sheet is None:
-        there = listed(sheet.others, 6, shortened)
-        notes = (*notes, f"Sheet {shortened(sheet.name)} was read; there are also {there}.")
-    described = table.described + ", texts with decimal comma" * (table.decimal == ",")
-    return replace(table, described=described, sheets=sheet.others, notes=notes)
-
-
-def _hidden_notes(sheet: Sheet, rows: list[Row], table: Table, how: _How) -> tuple[str, ...]:
-    """Say which rows and columns are read although the sheet hides them."""
-    along, across = sheet.hidden_rows, sheet.hidden_columns
-    if how.transpose:
-        across, along = along, across
-    first = rows[-1][0] - int(table.row_numbers[-1]) if len(table) else 0
-    numbers = [str(row) for row in table.row_numbers.tolist() if row + first in along]
-    width = max(len(cells) for _, cells in rows)
-    columns = [
-        f"row {one}" if how.transpose else f"column {workbooks.column_letters(one)}"
-        for one in sorted(across)
-        if one <= width
-    ]
-    said = "Hidden in the sheet, but read:"
-    notes = [f"{said} {listed(columns)}."] if columns else []
-    if numbers:
-        option = ",".join(numbers[:8]) + ",..." * (len(numbers) > 8)
-        rows_said = f"{said} {plural(len(numbers), 'row')}. To leave rows out, add "
-        notes.insert(0, f"{rows_said}--exclude-rows {option}.")
-    return tuple(notes)
-
-
-def _from_rows(rows: list[Row], source: str, described: str, how: _How) -> Table:
-    """Make a table of rows of cells: titles, names, units, values."""
-    pandas, word = text.require_pandas(), "Column" if how.transpose else "Row"
-    top = [["" if v is None else _spelled(v) for v in cells] for _, cells in rows[:_SAMPLE_ROWS]]
-    given = how.header_row is not None and not how.transpose
-    place = text.find_header(top, given=given)
-    width = max(len(cells) for _, cells in rows[place.header :])
-    header = text.names_of(top, place.header)
-    units = [] if place.units is None else top[place.units]
-    names, unnamed = text.column_names([*header, *[""] * (width - len(header))][:width], units)
-    values = [[*cells, *[None] * (width - len(cells))] for _, cells in rows[place.body :]]
-    frame = pandas.DataFrame(values, columns=list(names), dtype=object)
-    if how.na:
-        frame = frame.mask(frame.isin([*how.na, *how.numbers]))
-    # Numbers that are texts may have decimal commas.
-    body = rows[place.body : _SAMPLE_ROWS]
-    written = [[value for value in cells if isinstance(value, str)] for _, cells in body]
-    # Blank rows among those below the names, which count.
-    first = rows[place.body - 1][0]
-    numbers = [number - first for number, _ in rows[place.body :]]
-    blank = sorted(set(range(1, max(numbers, default=0))) - set(numbers))
-    table = Table(
-        source=source,
-        frame=frame.infer_objects(),
-        names=names,
-        described=described,
-        notes=(*place.notes([number for number, _ in rows], top, word), *_blank_notes(blank)),
-        decimal=text.decimal_mark(written, certain=True),
-        na=how.numbers,
-        blank=tuple(blank),
-        percent=frozenset(
-            name
-            for row in values[:1]
-            for name, value in zip(names, row, strict=True)
-            if isinstance(value, Percent)
-        ),
-    )
-    return without_unnamed(table, unnamed)
-
-
-def _spelled(name: Any) -> str:
+def spelled(name: Any) -> str:
     """Spell a column name that is a number (Excel) without a needless .0."""
     return f"{name:.0f}" if isinstance(name, float) and name.is_integer() else str(name)
 
 
-# A folder of files as one table: which files, and the same columns in all of them
-# --------------------------------------------------------------------------------
-
-
 # Files of a folder are mostly alike, and so is what there is to say of them.
 _NOTES_OF_OTHERS = 3
-
-
-def files_in(path: Path) -> list[Path]:
-    """Return a file, or the files of a folder in the order of their names, without hidden ones.
-
-    Names that start with an underscore are those of remarks that other programs leave behind.
-    """
-    if not path.is_dir():
-        return [path]
-    with reading(str(path)):
-        files = sorted(one for one in path.iterdir() if one.is_file() and one.name[0] not in "._")
-        if not files:
-            raise InvalidInputError(
-                "no file in this folder; give one that holds CSV or Parquet files, or a file."
-            )
-    return files
 
 
 def require_same_columns(files: Sequence[tuple[str, Sequence[str]]]) -> None:
@@ -740,24 +310,43 @@ def notes_of_files(notes: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...
 def stacked(tables: Sequence[Table], source: str) -> Table:
     """Put the rows of tables below each other; they must have the same columns.
 
-    Rows are counted through all of them, as they are when they are read piece by piece.
+    Rows are counted through all of them; blank ones, too, if the tables are batches of one.
     """
+    if len(tables) == 1:
+        return replace(tables[0], source=source)
     require_same_columns([(one.source, one.names) for one in tables])
-    first = tables[0]
-    frames = [table.frame[list(first.names)] for table in tables]
+    first, blank = tables[0], list[int]()
+    if tables[-1].first_row > 1:  # batches of one table
+        last = max(int(row) for table in tables for row in table.row_numbers[-1:])
+        blank = [row for table in tables for row in table.blank if row < last]
     notes = [
-        (Path(table.source).name, [n for n in table.notes if n not in _blank_notes(table.blank)])
+        (Path(table.source).name, [n for n in table.notes if n not in blank_notes(table.blank)])
         for table in tables
     ]
+    frames = [table.frame[list(first.names)] for table in tables]
     return replace(
         first,
         source=source,
-        frame=text.require_pandas().concat(frames, ignore_index=True)
-        if len(tables) > 1
-        else frames[0],
+        frame=text.require_pandas().concat(frames, ignore_index=True),
         row_names=tuple(one for table in tables for one in table.row_names),
-        blank=(),
-        notes=notes_of_files(notes),
+        blank=tuple(blank),
+        notes=(*notes_of_files(notes), *blank_notes(blank)),
         # A decimal comma in one of them is one in all.
         decimal="," if any(table.decimal == "," for table in tables) else ".",
     )
+
+
+class _LocatedError(InvalidInputError):
+    """An error whose message begins with a file."""
+
+
+@contextmanager
+def located(source: str | Path) -> Iterator[None]:
+    """Begin the messages of errors with a file, unless they begin with one already."""
+    try:
+        yield
+    except _LocatedError:
+        raise
+    except InvalidInputError as error:
+        message, file = str(error), shortened_path(str(source))
+        raise _LocatedError(message if file in message else f"{file}: {message}") from error

@@ -379,7 +379,7 @@ def read_frames(
 ) -> Generator[Any, None, None]:
     """Yield the rows of a text table as data frames: one, or some rows at a time.
 
-    Read as a whole, blank lines are rows without any value.
+    Blank lines are rows without any value.
 
     Parameters
     ----------
@@ -411,8 +411,8 @@ def read_frames(
                 low_memory=False,
                 skipinitialspace=True,
                 chunksize=rows_at_once,
-                # In memory they are left out later, so that rows below them keep their numbers.
-                skip_blank_lines=rows_at_once is not None or columns is not None,
+                # They are left out later, so that rows below them keep their numbers.
+                skip_blank_lines=False,
                 usecols=None if columns is None else list(columns),
                 **_exact(pandas),
             )

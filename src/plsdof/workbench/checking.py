@@ -24,10 +24,10 @@ from plsdof.errors import InvalidInputError
 from plsdof.files.classes import CLASSES
 from plsdof.files.columns import shortened
 from plsdof.files.models import FrozenModel, model_checksum
-from plsdof.files.tables import Table
+from plsdof.files.tables import Table, located
 from plsdof.files.text import require_pandas
 from plsdof.workbench.predicting import NewRows, new_rows
-from plsdof.workbench.reading import as_table, located
+from plsdof.workbench.reading import as_table
 
 # Columns of a log that later checks look at.
 _OF_LOG: dict[str, type] = {

@@ -18,10 +18,10 @@ from plsdof.errors import InvalidInputError
 from plsdof.files.classes import CLASSES, class_probabilities
 from plsdof.files.columns import labels_of, listed, shortened
 from plsdof.files.models import FrozenModel
-from plsdof.files.tables import Table
+from plsdof.files.tables import Table, located
 from plsdof.inference.intervals import INTERVAL_METHODS
 from plsdof.workbench import reading as tables
-from plsdof.workbench.reading import Mask, as_table, located
+from plsdof.workbench.reading import Mask, as_table
 
 # Levels of the limits of T^2 and Q: a row beyond the first is unusual, and one beyond the second,
 # which one of a thousand ordinary rows would be, is not to be predicted.

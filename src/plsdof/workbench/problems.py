@@ -29,10 +29,11 @@ from plsdof.files.columns import (
     suggestion,
     wavelengths,
 )
-from plsdof.files.tables import PARQUET, ZIP, Table, files_in, holds_spectra
+from plsdof.files.reading import PARQUET, ZIP, files_in, holds_spectra
+from plsdof.files.tables import Table, located
 from plsdof.large.blocks import RowBlocks, take_rows
 from plsdof.workbench import reading as tables
-from plsdof.workbench.reading import JoinedReading, Mask, located, without_any
+from plsdof.workbench.reading import JoinedReading, Mask, without_any
 
 # So many columns named by numbers make a spectrum, if others are fewer.
 _SPECTRUM = 10
@@ -506,7 +507,8 @@ def _refuse_streamed(file: Path, request: Request, reading: JoinedReading, *, dr
         "--report of an average": request.criterion == "average" and drawn,
         "--missing": request.missing not in (None, "drop"),
         "--average-by": request.average_by is not None,
-        **{f"--{name.replace('_', '-')}": bool(value) for name, value in vars(reading).items()},
+        "--response-file": reading.response_file is not None,
+        "--response-sheet": reading.response_sheet is not None,
     }.items():
         if is_wanted:
             raise InvalidInputError(
@@ -565,7 +567,12 @@ def _streamed(
 ) -> TableProblem:
     exclude = [*request.exclude, *request.response, *request.apart]
     blocks = file_blocks(
-        file, response, columns=request.features or None, exclude=exclude, progress=progress
+        file,
+        response,
+        columns=request.features or None,
+        exclude=exclude,
+        progress=progress,
+        reading=reading,
     )
     left_out = [shortened(name) for name in blocks.left_out]
     notes = blocks.notes

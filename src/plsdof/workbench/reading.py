@@ -3,8 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.display import plural
-from plsdof._core.inputs import Array, as_count
+from plsdof._core.inputs import Array
 from plsdof.analysis.data import Numbers, Rows
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import (
@@ -23,60 +22,16 @@ from plsdof.files.columns import (
     labels_of,
     listed,
     shortened,
-    shortened_path,
     suggestion,
     wavelengths,
 )
-from plsdof.files.tables import SUMMARY, Table, read_table, stacked
+from plsdof.files.reading import Reading, read_table
+from plsdof.files.tables import SUMMARY, Table, located, stacked
 
 Mask = npt.NDArray[np.bool_]
 
 # How to read a table, and one with the responses beside it
 # ---------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How tables are to be read, as asked for on the command line.
-
-    Attributes
-    ----------
-    sheet : str or None
-    header_row : int or None
-        Line that holds the names.
-    skip_rows : int
-        Lines at the top that do not count.
-    transpose : bool
-        The names are in the first column.
-    na : tuple of str
-        What stands for a missing value.
-    """
-
-    sheet: str | None = None
-    header_row: int | None = None
-    skip_rows: int = 0
-    transpose: bool = False
-    na: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be meant, before a table is read."""
-        if self.header_row is not None:
-            as_count(self.header_row, "--header-row", minimum=1)
-        as_count(self.skip_rows, "--skip-rows")
-        if self.header_row is not None and self.header_row <= self.skip_rows:
-            raise InvalidInputError(
-                f"--header-row {self.header_row} is among the {self.skip_rows} lines that "
-                "--skip-rows leaves out; give one of them."
-            )
-
-    def table(self, file: str | Path) -> Table:
-        """Read a table, or the tables of a folder."""
-        how = {one.name: getattr(self, one.name) for one in fields(Reading)}
-        return read_table(str(file), **how)
-
-    def stacked(self, files: Sequence[Path]) -> Table:
-        """Read tables with the same columns as one."""
-        return stacked([self.table(one) for one in files], " and ".join(map(str, files)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +62,10 @@ class JoinedReading(Reading):
         self, files: Sequence[Path], responses: Sequence[str], label: str | None
     ) -> Table:
         """Read a table, with the responses from another file or sheet if asked for."""
-        table = self.table(files[0]) if len(files) == 1 else self.stacked(files)
+        table = self.table(files[0])
+        if len(files) > 1:
+            others = [self.table(one) for one in files[1:]]
+            table = stacked([table, *others], " and ".join(map(str, files)))
         if self.response_file is None and self.response_sheet is None:
             return table
         other = read_table(
@@ -633,24 +591,6 @@ def filled_in_words(filled: Mask, how: str) -> tuple[str, ...]:
 
 # Words for messages
 # ------------------
-
-
-class _LocatedError(InvalidInputError):
-    """An error whose message begins with a file."""
-
-
-@contextmanager
-def located(source: str | Path) -> Iterator[None]:
-    """Begin the messages of errors with a file, unless they name it, or another one, already."""
-    try:
-        yield
-    except _LocatedError:
-        raise
-    except InvalidInputError as error:
-        message, file = str(error), Path(source)
-        if file.name not in message or not file.name:
-            message = f"{shortened_path(str(source))}: {message}"
-        raise _LocatedError(message) from error
 
 
 def without_any(missing: Mask) -> Mask:

@@ -10,10 +10,10 @@ from plsdof.chemometrics.transfer import Method, TransferFit, fit_transfer, inte
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import header_number, shortened
 from plsdof.files.models import FrozenModel
-from plsdof.files.tables import Table
+from plsdof.files.tables import Table, located
 from plsdof.workbench.checking import now
 from plsdof.workbench.predicting import observed
-from plsdof.workbench.reading import as_table, located, match_columns, row_labels
+from plsdof.workbench.reading import as_table, match_columns, row_labels
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
