@@ -50,12 +50,13 @@ BAGS = 25
 DEFAULT, AVERAGE, BASE, BEST = "default", "average", "10-fold cross-validation", "best"
 WHOLE = "whole walk"
 UNSCALED, GRID = "10-fold cross-validation, not scaled", "grid search over recipes"
-ONE, POOL = "recipes, one model", "recipes, average"
+ONE, POOL, KERNEL = "recipes, one model", "recipes, average", "recipes and kernel, average"
 RULES = (
     DEFAULT,
     AVERAGE,
     ONE,
     POOL,
+    KERNEL,
     BASE,
     UNSCALED,
     GRID,
@@ -68,6 +69,7 @@ RULES = (
     "RidgeCV",
     "LassoCV",
     "ElasticNetCV",
+    "kernel ridge",
     BEST,
 )
 
@@ -124,11 +126,15 @@ def bagged(sample: Sample, size: int) -> Any:
 
 def of_recipes(sample: Sample) -> dict[str, Any]:
     """Return predictions of the pools, and for spectra of what people do instead."""
-    X, y, X_new = sample.X, sample.y, sample.X_new
-    found = {
-        ONE: RecipeRegressor(recipes=sample.kind).fit(X, y).predict(X_new),
-        POOL: RecipeRegressor("average", recipes=sample.kind).fit(X, y).predict(X_new),
-    }
+    pools = {ONE: RecipeRegressor(recipes=sample.kind)}
+    pools[POOL] = RecipeRegressor("average", recipes=sample.kind)
+    found = {rule: one.fit(sample.X, sample.y).predict(sample.X_new) for rule, one in pools.items()}
+    return found | searched(sample)
+
+
+def searched(sample: Sample) -> dict[str, Any]:
+    """Return predictions for spectra of one cross-validated recipe, and of a search over five."""
+    X, y, X_new, found = sample.X, sample.y, sample.X_new, {}
     if sample.kind == "spectra":
         texts = recipe_texts("spectra", X.shape[1])
         recipes = {text: as_recipe(text, {"max_components": MOST}) for text in texts}
@@ -229,12 +235,12 @@ def summary(designs: dict[str, Any], bases: tuple[str, ...] = (BASE,)) -> list[s
     return lines
 
 
-def by_design(designs: dict[str, Any]) -> list[str]:
+def by_design(designs: dict[str, Any], base: str = BASE) -> list[str]:
     """Return errors relative to cross-validation's, one row per design or family."""
-    rules = [rule for rule in RULES if rule != BASE and any(rule in v for v in designs.values())]
+    rules = [rule for rule in RULES if rule != base and any(rule in v for v in designs.values())]
     lines = ["| design | " + " | ".join(rules) + " |", "|---" * (len(rules) + 1) + "|"]
     for name, one in designs.items():
-        gains = {rule: _gains({name: one}, rule)[name] for rule in rules if rule in one}
+        gains = {rule: _gains({name: one}, rule, base)[name] for rule in rules if rule in one}
         cells = [f"{np.exp(np.mean(gains[rule])):.2f}" if rule in gains else "" for rule in rules]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return lines

