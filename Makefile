@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow published browser browser-tools lint docs dist paper bench accuracy coverage choice clean
+.PHONY: demo test slow published browser browser-tools lint docs dist paper bench accuracy coverage choice leaderboard clean
 
 demo: $(VENV)/.demo
 	$(BIN)/plsdof demo --report demo.html
@@ -72,6 +72,10 @@ coverage: $(VENV)/.test
 # Measures the tables of docs/choice.md; about an hour, goes on where it stopped.
 choice: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/choice.py --page docs/choice.md
+
+# Measures the tables of docs/leaderboard.md; about an hour, goes on where it stopped.
+leaderboard: $(VENV)/.bench
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/leaderboard.py --page docs/leaderboard.md
 
 clean:
 	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
