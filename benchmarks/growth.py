@@ -29,7 +29,7 @@ from typing import Any
 
 import memory
 import numpy as np
-from growth_routes import PER_ROW, PROBES, ROUTES, Axis, Size, sparse_data, standard_data
+from growth_routes import PER_ROW, ROUTES, Axis, Size, sparse_data, standard_data
 
 UPPER = 4
 CALLS, SECONDS = 7, 0.5
@@ -84,7 +84,7 @@ def rates(_: str, sizes: list[Size], __: float) -> dict[str, Any]:
     """Return what this machine does per second of every kind of work; in a child process."""
     dense, sparse = sizes
     X, S = standard_data(dense, Path())[0], sparse_data(sparse, Path())[0]
-    G, T, V = X.T @ X, S.T.tocsr(), np.ones((sparse.p, PROBES))
+    G, T = X.T @ X, S.T.tocsr()
     basis, v = np.ones((4, 40, 1000)), np.ones((4, 1000))
     large, row = np.ones((2**17, 256)), np.zeros(256)
     eleven = np.ones((11, dense.n))
@@ -96,7 +96,6 @@ def rates(_: str, sizes: list[Size], __: float) -> dict[str, Any]:
         "memory": 24 * large.size / fastest(lambda: np.subtract(large, row, out=large).max(axis=0)),
         "recursion": 4 * basis.size / fastest(lambda: np.vecmat(np.matvec(basis, v), basis)),
         "transposed": S.nnz / fastest(S.tocsc),
-        "sparse": 2 * S.nnz * (PROBES + 1) / fastest(lambda: S.T @ (S @ V)),
         "squares": S.nnz * PER_ROW / fastest(lambda: (T @ S).toarray()),
     }
 

@@ -24,7 +24,6 @@ from plsdof._core.compression import krylov_steps
 
 PER_ROW = 20  # stored values per row of sparse data
 FOLDS = 10
-PROBES = 8  # a loose tolerance makes do with the first batch
 Terms = dict[str, float]
 
 
@@ -123,28 +122,10 @@ def every(X: Any, y: np.ndarray, _: int) -> Any:
     return whole(pls_path(X, y, solver="gram"))
 
 
-def products_only(X: Any, y: np.ndarray, M: int) -> Any:
-    """As if the Gram matrix were too large to be formed, with the smallest number of probes."""
-    from plsdof import pls_path
-    from plsdof.large.sources import open_source
-
-    return whole(pls_path(open_source(X, y, limit=1), max_components=M, tolerance=10.0))
-
-
 def whole(path: Any) -> Any:
     """Touch what is computed when it is asked for."""
     _ = path.coef, path.intercept, path.rss, path.dof, path.noise_variance("jacobian")
     return path
-
-
-def passes(M: int, probes: int = PROBES) -> int:
-    """Passes over data whose Gram matrix is not formed: means, Lanczos steps, probes by eights."""
-    return 1 + krylov_steps(M) + (M + 1) * -(-probes // 8)
-
-
-def sparse_products(M: int, probes: int = PROBES) -> int:
-    """Vectors that are multiplied with X and X', and one more in every product."""
-    return krylov_steps(M) * (1 + 1) + (M + 1) * (8 + 1) * -(-probes // 8)
 
 
 def added(*terms: Terms) -> Terms:
@@ -206,21 +187,9 @@ def sparse_formed_cost(s: Size) -> Terms:
     return added(sparse_cost(s), squares, formed_cost(s))
 
 
-def sparse_products_cost(s: Size) -> Terms:
-    products = {"sparse": 2.0 * s.n * PER_ROW * sparse_products(s.M)}
-    probing = {"memory": 8.0 * 12 * PROBES * s.d * (s.M + 1)}
-    return added(sparse_cost(s), products, lanczos_cost(s), probing)
-
-
 def stream_formed_cost(s: Size) -> Terms:
     """Moments read or write a block ten times."""
     return added({"memory": 80.0 * s.n * s.p}, gram_cost(s), formed_cost(s))
-
-
-def stream_products_cost(s: Size) -> Terms:
-    """A pass copies a block, centres it and multiplies twice: it reads or writes it six times."""
-    moved = {"memory": 48.0 * s.n * s.p * passes(s.M) + 96.0 * PROBES * s.d * (s.M + 1)}
-    return added(moved, lanczos_cost(s))
 
 
 def recursion_memory(d: int, M: int) -> float:
@@ -265,17 +234,6 @@ def sparse_formed_memory(s: Size) -> float:
     return sparse_memory(s) + formed_memory(s)
 
 
-def vectors_memory(s: Size) -> float:
-    """The basis of the Krylov space, and six arrays like a batch of probes."""
-    return 8.0 * s.d * (2 * s.M + 2 + 6 * 8)
-
-
-def sparse_products_memory(s: Size) -> float:
-    """Products of a block of rows with a batch of probes, three times."""
-    rows = min(s.n, max(2**16, 2 * s.p))
-    return sparse_memory(s) + vectors_memory(s) + 3.0 * 8 * 8 * rows
-
-
 def blocks_memory(s: Size) -> float:
     """A block that is worked on, one that is read, and the pages of the file it is read from."""
     from plsdof.large.blocks import block_length
@@ -287,10 +245,6 @@ def blocks_memory(s: Size) -> float:
 def stream_formed_memory(s: Size) -> float:
     """Products so far, those of a block, and their sum."""
     return blocks_memory(s) + max(24.0 * s.d**2, recursion_memory(s.d, s.M))
-
-
-def stream_products_memory(s: Size) -> float:
-    return blocks_memory(s) + vectors_memory(s)
 
 
 def along(n: Axis, p: Axis, M: Axis | None = None) -> tuple[Axis, ...]:
@@ -364,18 +318,6 @@ ROUTES = {
             Axis(name="M", at=Size(n=16_000, p=800), largest=160),
         ),
     ),
-    "sparse-products": Route(
-        title="sparse, products only",
-        data=sparse_data,
-        fit=products_only,
-        cost=sparse_products_cost,
-        memory=sparse_products_memory,
-        axes=along(
-            Axis(name="n", at=Size(n=0, p=2000), largest=256_000),
-            Axis(name="p", at=Size(n=64_000, p=0), largest=32_000),
-            Axis(name="M", at=Size(n=32_000, p=4000), largest=64, points=5),
-        ),
-    ),
     "stream-formed": Route(
         title="streamed, matrix formed",
         data=mapped_data,
@@ -386,18 +328,6 @@ ROUTES = {
             Axis(name="n", at=Size(n=0, p=200), largest=128_000),
             Axis(name="p", at=Size(n=8000, p=0), largest=2000, points=5),
             Axis(name="M", at=Size(n=8000, p=800), largest=160),
-        ),
-    ),
-    "stream-products": Route(
-        title="streamed, products only",
-        data=mapped_data,
-        fit=products_only,
-        cost=stream_products_cost,
-        memory=stream_products_memory,
-        axes=along(
-            Axis(name="n", at=Size(n=0, p=200), largest=64_000),
-            Axis(name="p", at=Size(n=8000, p=0), largest=2000, points=5),
-            Axis(name="M", at=Size(n=8000, p=400), largest=40, points=4),
         ),
     ),
 }

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -22,7 +21,6 @@ from _helpers.problems import make_problem
 
 from plsdof import pls_path
 from plsdof.cli import _data as streamed
-from plsdof.large import sources
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -312,33 +310,7 @@ def test_a_given_number_of_components_is_kept_and_the_limit_named(tmp_path):
     )
 
 
-# estimated Degrees of Freedom, and intervals that would need too much memory
-
-
-def test_estimated_degrees_of_freedom_come_with_their_standard_error(tmp_path, monkeypatch):
-    frame = table(400, 40)
-    folder = write_csvs(tmp_path / "folder", frame, [150])
-    model = tmp_path / "model.json"
-    options = ("fit", folder, "--streamed", "-r", "y", "--max-components", 4)
-    exact = run_json(*options)
-    monkeypatch.setattr(sources, "open_source", partial(sources.open_source, limit=10))
-    monkeypatch.setattr("plsdof.analysis.data.FORMED", 10)
-    found = run_json(*options, "--model", model)
-    for one, other in zip(found["path"][1:], exact["path"][1:], strict=True):
-        assert 0 < one["dof_std_error"] < 0.02 * one["dof"]
-        assert abs(one["dof"] - other["dof"]) < 5 * one["dof_std_error"] + 1e-9
-        assert one["rss"] == pytest.approx(other["rss"], rel=1e-8)
-        assert "dof_std_error" not in other
-    assert [one["coef"] for one in found["coefficients"]] == pytest.approx(
-        [one["coef"] for one in exact["coefficients"]], rel=1e-7
-    )
-    assert set(found["coefficients"][0]) == {"name", "coef"}
-    assert any("No intervals: for 40 coefficients" in note for note in found["notes"])
-    shown = run(*options)
-    assert "DoF" in shown.stdout
-    assert "+- se" in shown.stdout
-    assert "(standard error" in " ".join(shown.stdout.split())
-    _assert_predicts(model, frame, tmp_path / "new.csv", found)
+# Intervals that would need too much memory
 
 
 def test_intervals_that_need_as_much_memory_as_the_table_are_left_out(tmp_path, monkeypatch):

@@ -61,7 +61,7 @@ def test_any_path_can_take_part(problem):
     table = compare_paths(X, y, methods, cv=4)
     assert list(table.paths) == ["three", "raw"]
     assert np.sum(table.method == "three") == 4
-    assert table.to_frame().shape == (11, 8)
+    assert table.to_frame().shape == (11, 7)
 
 
 def test_what_is_not_known_is_said(problem):

@@ -88,7 +88,7 @@ def test_gram_of_files_is_that_of_the_table(tmp_path, kind, limit):
     data = standardize(matrix(columns), columns["y"], sample_weight=columns["w"])
     dense = data.X.T @ data.X
     identity = np.eye(len(dense))
-    np.testing.assert_allclose(gram.times(identity), dense, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(gram.matrix, dense, rtol=1e-10, atol=1e-10)
     assert gram.total == pytest.approx(data.y @ data.y, rel=1e-12)
     np.testing.assert_allclose(gram.to_samples(identity), data.X, rtol=1e-10, atol=1e-10)
     assert gram.units.names == tuple(f"x{j}" for j in range(5))

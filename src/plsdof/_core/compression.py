@@ -1,12 +1,15 @@
 """A problem compressed to its Krylov space: few components need no singular vectors.
 
-m components live in span{g, Gg, ..., G^{m-1} g} with G = X'X and g = X'y. L steps of `lanczos`
-started at g, V'GV = J with an orthonormal V whose first column is the start, give L nodes theta_l
-and weights that integrate polynomials of degree 2L - 1 exactly against the measure that y puts on
-the eigenvalues (Gauss quadrature). It needs products with G only, which may not even be formed.
-Fits and coefficients of m components need L > m. The second sum of the Degrees of Freedom,
-sum_i phi_m(lambda_i) h_i, is the integral of a polynomial of degree 3m and needs 2L > 3m. Only the
-first sum, tr f, runs over all eigenvalues, and their values are enough for it.
+m components live in span{g, Gg, ..., G^{m-1} g} with G = X'X and g = X'y. L orthonormal steps from
+there lead to a small matrix, whose eigenvalues are nodes theta_l with weights that integrate
+polynomials of degree 2L - 1 exactly against the measure that y puts on the eigenvalues (Gauss
+quadrature). Fits and coefficients of m components need L > m. The second sum of the Degrees of
+Freedom, sum_i phi_m(lambda_i) h_i, is the integral of a polynomial of degree 3m and needs 2L > 3m.
+Only the first sum, tr f, runs over all eigenvalues, and their values are enough for it.
+
+There are two ways into the space and two to the values. `lanczos` works on a formed Gram matrix,
+whose eigenvalues are those of X squared; `bidiagonalize` and `singular_values` work on X itself and
+have all digits.
 
 A filter can be so steep at a leading eigenvalue that rounding of the eigenvalue alone would ruin
 f there. It is steep only where the recursion has found the eigenvalue, so such eigenvalues are
@@ -14,54 +17,68 @@ counted at the node itself, in which every step of the recursion agrees.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.spectrum import (
+    BACKWARD,
     RESOLUTION,
     Decomposition,
     Gram,
-    Map,
     Spectrum,
-    TraceNodes,
     decompose_gram,
+    numerical_rank,
     on_gram,
     resolved_rank,
     spectrum_on_gram,
 )
+from plsdof._core.standardize import Standardized
 
+_EPS = float(np.finfo(np.float64).eps)
 # The space is exhausted when a new direction is this share of the largest value.
-_EXHAUSTED = 4 * float(np.finfo(np.float64).eps)
+_EXHAUSTED = 4 * _EPS
+# Backward errors of products with X, which add up over the steps, against those of LAPACK.
+_BY_PRODUCTS = 2.0
+# What X does not reach of y is taken as |y|^2 - |z|^2 if that is known to this relative error.
+_OUTSIDE_ERROR = 1e-11
+
+
+def krylov_steps(n_components: int) -> int:
+    """Return how many steps make everything about ``n_components`` components exact.
+
+    Polynomials of degree 3 n_components are integrated exactly by half as many nodes.
+    """
+    return 3 * n_components // 2 + 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tridiagonalization:
-    """A Krylov space, and the matrix in it.
+class Krylov:
+    """A Krylov space of G = X'X or XX', in the basis of its Ritz vectors.
 
     Attributes
     ----------
-    basis : (L, d) array
-        Orthonormal rows; the first one is the start.
-    norm : float
-        Length of the start.
-    ritz_values, ritz_vectors : (L,) and (L, L) arrays
-        Eigenvalues, largest first, and eigenvectors of the tridiagonal matrix, as columns.
-    ritz_residuals : (L,) array
+    values : (L,) array
+        Ritz values, largest first.
+    first : (L,) array
+        Coordinates of the start.
+    residuals : (L,) array
         Norms of G v - theta v for the Ritz pairs.
+    basis : (L, d) array
+        Orthonormal Ritz vectors, in rows.
+    images : (L, n) array or None
+        Their images X v, of unit length, where they were made.
     """
 
+    values: Array
+    first: Array
+    residuals: Array
     basis: Array
-    norm: float
-    ritz_values: Array
-    ritz_vectors: Array
-    ritz_residuals: Array
+    images: Array | None = None
 
 
-def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
+def lanczos(matrix: Array, start: Array, steps: int) -> Krylov:
     """Tridiagonalise a symmetric matrix from a start, with full reorthogonalisation.
 
     Stops when the space is exhausted. Cost: ``steps`` products, O(d steps^2) time, O(d steps)
@@ -75,11 +92,11 @@ def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
     largest, beta = 0.0, 0.0
     for j in range(steps):
         last = basis[j]
-        new = times(last[:, None])[:, 0]
+        new = matrix @ last
         if j:
-            new = new - beta * basis[j - 1]
+            new -= beta * basis[j - 1]
         diagonal[j] = alpha = float(last @ new)
-        new = new - alpha * last
+        new -= alpha * last
         new -= (basis[: j + 1] @ new) @ basis[: j + 1]
         beside[j] = beta = math.sqrt(new @ new)
         largest = max(largest, alpha)
@@ -90,115 +107,218 @@ def lanczos(times: Map, start: Array, steps: int) -> Tridiagonalization:
     inside = beside[: steps - 1]
     J = np.diag(diagonal[:steps]) + np.diag(inside, 1) + np.diag(inside, -1)
     values, vectors = np.linalg.eigh(J)
-    return Tridiagonalization(
-        basis=basis[:steps],
-        norm=norm,
-        ritz_values=values[::-1],
-        ritz_vectors=vectors[:, ::-1],
-        ritz_residuals=np.abs(beta * vectors[-1, ::-1]),
+    vectors = vectors[:, ::-1]
+    return Krylov(
+        values=values[::-1],
+        first=norm * vectors[0],
+        residuals=np.abs(beta * vectors[-1]),
+        basis=vectors.T @ basis[:steps],
     )
 
 
-# The Krylov space of a problem: all that Partial Least Squares sees, without singular vectors
-# --------------------------------------------------------------------------------------------
+def bidiagonalize(X: Array, y: Array, steps: int) -> Krylov:
+    """Return the Krylov space of X'X and X'y by Golub-Kahan-Lanczos steps on X itself.
 
-# What X does not reach of y is taken as |y|^2 - |z|^2 if that is known to this relative error.
-_OUTSIDE_ERROR = 1e-11
-# How traces are counted: see `compress_gram`.
-Count = Callable[[Gram, Tridiagonalization], tuple[TraceNodes, int, float]]
+        X w_j = alpha_j t_j + beta_{j-1} t_{j-1},      X't_j = alpha_j w_j + beta_j w_{j+1}
 
-
-def krylov_steps(n_components: int) -> int:
-    """Return how many steps make everything about ``n_components`` components exact.
-
-    Polynomials of degree 3 n_components are integrated exactly by half as many nodes.
+    Both sides are re-orthogonalised twice. Cost: 2 ``steps`` products with X, O((n + p) steps^2).
     """
-    return 3 * n_components // 2 + 2
+    n, p = X.shape
+    steps = min(steps, n, p)
+    T, W = np.empty((steps, n)), np.empty((steps + 1, p))
+    alphas, betas = np.zeros(steps), np.zeros(steps)
+    w = X.T @ y
+    norm, residual = float(np.linalg.norm(w)), y
+    W[0] = w / (norm or 1.0)
+    made, largest = 0, 0.0
+    for j in range(steps):
+        t = X @ W[j]
+        for _ in range(2):
+            t -= (T[:j] @ t) @ T[:j]
+        alphas[j] = math.sqrt(t @ t)
+        largest = max(largest, float(alphas[j]))
+        if not alphas[j] > _EXHAUSTED * largest:
+            break
+        made = j + 1
+        np.divide(t, alphas[j], out=T[j])
+        # X't and the gradient X'r have the same new direction; the longer one has more digits.
+        residual = residual - (T[j] @ residual) * T[j]
+        size = math.sqrt(residual @ residual) or 1.0
+        pair = np.stack([T[j], residual / size]) @ X
+        for _ in range(2):
+            pair -= (pair @ W[:made].T) @ W[:made]
+        lengths = np.sqrt(np.vecdot(pair, pair))
+        betas[j] = lengths[0]
+        if not betas[j] > _EXHAUSTED * largest:
+            break
+        if lengths[1] > lengths[0]:
+            np.divide(pair[1], math.copysign(lengths[1], pair[0] @ pair[1]), out=W[made])
+        else:
+            np.divide(pair[0], lengths[0], out=W[made])
+    if not made:
+        return Krylov(
+            values=np.zeros(0),
+            first=np.zeros(0),
+            residuals=np.zeros(0),
+            basis=W[:0],
+            images=T[:0],
+        )
+    # B = P S Q': right singular vectors in terms of W, left ones of T.
+    B = np.diag(alphas[:made]) + np.diag(betas[: made - 1], 1)
+    P, S, Qt = np.linalg.svd(B)
+    return Krylov(
+        values=S**2,
+        first=norm * Qt[:, 0],
+        residuals=S * np.abs(betas[made - 1] * P[-1]),
+        basis=Qt @ W[:made],
+        images=P.T @ T[:made],
+    )
 
 
-def compress_gram(
-    gram: Gram, n_components: int, count: Count | None = None
-) -> tuple[Decomposition, Spectrum]:
-    """Return a basis of the Krylov space, and the spectrum of the problem in it.
+@dataclass(frozen=True, kw_only=True)
+class Eigenvalues:
+    """All eigenvalues of XX' that can be told from zero, largest first.
 
-    The decomposition belongs to one response; what needs every direction of X needs a complete
-    one.
-
-    Parameters
+    Attributes
     ----------
-    gram : Gram
-    n_components : int
-        Largest model wanted.
-    count : callable, optional
-        From ``gram`` and its `Tridiagonalization` to what traces add up, how many eigenvalues
-        are not resolved, and the floor below which they are not; by default all eigenvalues of
-        the formed matrix are counted, each once.
-
-    Notes
-    -----
-    Cost: `krylov_steps` products with G; with a formed matrix of order d, its eigenvalues
-    (O(d^3), a fraction of what vectors cost).
+    values, error : (r,) arrays
+    unresolved : int
+        Number of further ones, below ``floor``.
+    floor : float
+    collinear : int
+        How many of these are zero as far as the entries of X can tell.
+    solver : {"gram", "svd"}
     """
-    run = lanczos(gram.times, gram.response, krylov_steps(n_components))
-    counted, unresolved, floor = (count or _all_eigenvalues)(gram, run)
-    if gram.side == "samples" and count is None and counted.dimension < gram.order - 1:
-        # From y, which X does not reach, Lanczos keeps a node near zero, at the cost of digits.
-        complete = decompose_gram(gram)
-        return complete, spectrum_on_gram(gram, complete)
-    theta, z = krylov_nodes(gram, run, floor)
-    basis = read_only((run.ritz_vectors[:, : len(theta)].T @ run.basis).T)
-    decomposition = on_gram(gram, theta, basis, unresolved, floor)
+
+    values: Array
+    error: Array
+    unresolved: int
+    floor: float
+    collinear: int
+    solver: str
+
+
+def eigenvalues_of(gram: Gram) -> Eigenvalues:
+    """Return the eigenvalues of a Gram matrix. Cost: O(d^3), a fraction of what vectors cost."""
+    values: Array = np.linalg.eigvalsh(gram.matrix)[::-1].astype(np.float64, copy=False)
+    r, floor = resolved_rank(gram, values)
+    return Eigenvalues(
+        values=values[:r],
+        error=gram.error(values[:r]),
+        unresolved=gram.max_rank - r,
+        floor=floor,
+        collinear=0,
+        solver="gram",
+    )
+
+
+def singular_values(data: Standardized) -> Eigenvalues:
+    """Return the squared singular values of X, by a triangular factor. Cost: O(n p min(n, p))."""
+    X = data.X if len(data.X) >= data.X.shape[1] else data.X.T
+    factor = np.linalg.qr(X, mode="r")
+    S: Array = np.linalg.svd(np.asarray(factor), compute_uv=False)
+    r, floor = numerical_rank(data, S)
+    return Eigenvalues(
+        values=S[:r] ** 2,
+        error=2 * BACKWARD * _EPS * S[0] * S[:r],
+        unresolved=data.max_rank - r,
+        floor=floor**2,
+        collinear=data.max_rank - r,
+        solver="svd",
+    )
+
+
+# The problem in the basis of its nodes
+# -------------------------------------
+
+
+def compress_gram(gram: Gram, eigenvalues: Eigenvalues, steps: int) -> "Compressed":
+    """Return the problem in a Krylov space of a formed Gram matrix.
+
+    From a part of y that X does not reach, Lanczos would keep a node near zero, at the cost of
+    digits: see `reaches_all`.
+    """
+    space = lanczos(gram.matrix, gram.response, steps)
+    kept = space.values > eigenvalues.floor
+    theta = space.values[kept]
+    first, basis = space.first[kept], read_only(space.basis[kept].T)
+    z = first if gram.side == "samples" else first / np.sqrt(theta)
+    error = gram.error(theta)
+    decomposition = on_gram(gram, theta, basis, eigenvalues.unresolved, eigenvalues.floor)
     spectrum = decomposition.spectrum_of(
         z,
         n=gram.units.n,
         norm=np.sqrt(gram.total),
         outside=max(gram.total - float(z @ z), 0.0),
-        counted=counted,
     )
     y = gram.response if gram.side == "samples" else gram.y
     doubt = 2.0 * float(np.abs(z) @ spectrum.z_error)
     if y is not None and doubt > _OUTSIDE_ERROR * spectrum.outside:
         perpendicular = y - decomposition.to_samples(z[:, None])[:, 0]
         spectrum = replace(spectrum, outside=float(perpendicular @ perpendicular))
-    return decomposition, spectrum
+    return decomposition, _counted(spectrum, eigenvalues, error, space.residuals[kept])
 
 
-def krylov_nodes(gram: Gram, run: Tridiagonalization, floor: float) -> tuple[Array, Array]:
-    """Return the nodes above ``floor``, largest first, and z at them.
+def reaches_all(gram: Gram, eigenvalues: Eigenvalues) -> bool:
+    """Whether X reaches everything that the response of a Gram matrix may hold."""
+    return gram.side == "features" or len(eigenvalues.values) >= gram.order - 1
 
-    Nodes that cannot be told from zero have no part in any fit.
+
+def compress_rows(data: Standardized, space: Krylov, eigenvalues: Eigenvalues) -> "Compressed":
+    """Return the problem in a Krylov space of the rows themselves."""
+    assert space.images is not None
+    S = np.sqrt(space.values)
+    kept = numerical_rank(data, S)[1] < S
+    S = S[kept]
+    error = 2 * _BY_PRODUCTS * BACKWARD * _EPS * np.max(S, initial=0.0) * S
+    decomposition = Decomposition(
+        eigenvalues=read_only(S**2),
+        eigenvalue_error=read_only(error),
+        z_amplification=read_only(np.full(len(S), _BY_PRODUCTS)),
+        left=read_only(space.images[kept].T),
+        right=read_only(space.basis[kept].T),
+        X=None,
+        unresolved=eigenvalues.unresolved,
+        floor=eigenvalues.floor,
+        solver=eigenvalues.solver,
+        collinear=eigenvalues.collinear,
+    )
+    spectrum = replace(decomposition.spectrum(data.y, data.units.n), hides_nothing=True)
+    return decomposition, _counted(spectrum, eigenvalues, error, space.residuals[kept])
+
+
+Compressed = tuple[Decomposition, Spectrum]
+
+
+def _counted(
+    spectrum: Spectrum, eigenvalues: Eigenvalues, node_error: Array, residuals: Array
+) -> Spectrum:
+    """Count every eigenvalue once, at a node where there is one that has converged to it.
+
+    With residual norm rho, a node is within rho^2 / gap of an eigenvalue, gap the distance to the
+    other ones.
     """
-    theta = run.ritz_values[run.ritz_values > floor]
-    first = run.norm * run.ritz_vectors[0, : len(theta)]
-    return theta, first if gram.side == "samples" else first / np.sqrt(theta)
-
-
-def _all_eigenvalues(gram: Gram, run: Tridiagonalization) -> tuple[TraceNodes, int, float]:
-    """Count every eigenvalue of a formed Gram matrix once; also how many are below which floor."""
-    assert gram.matrix is not None
-    eigenvalues: Array = np.linalg.eigvalsh(gram.matrix)[::-1].astype(np.float64, copy=False)
-    r, floor = resolved_rank(gram, eigenvalues)
-    eigenvalues, error = eigenvalues[:r], gram.error(eigenvalues[:r])
-    # Each is counted once, at a node where there is one that has converged to it: with residual
-    # norm rho, a node is within rho^2 / gap of an eigenvalue, gap the distance to the other ones.
-    nodes = krylov_nodes(gram, run, floor)[0]
-    node_error, residual = gram.error(nodes), run.ritz_residuals[: len(nodes)]
-    distance = np.abs(eigenvalues - nodes[:, None])
+    nodes, values, error = spectrum.eigenvalues, eigenvalues.values, eigenvalues.error
+    distance = np.abs(values - nodes[:, None])
     close = distance <= RESOLUTION * (error + node_error[:, None])
     gap = np.where(close, np.inf, distance).min(axis=1, initial=np.inf)
     # Roots, because squares of residuals may leave the range of float64.
-    close &= (residual <= np.sqrt(gap) * np.sqrt(node_error))[:, None]
-    found: npt.NDArray[np.bool_] = np.asarray(close.any(axis=0))
-    at_node = np.zeros(len(nodes))
-    if found.any():
-        nearest = np.where(close, distance, np.inf)[:, found].argmin(axis=0)
-        at_node += np.bincount(nearest, minlength=len(at_node))
-    others = eigenvalues[~found]
-    counted = TraceNodes(
-        eigenvalues=read_only(others),
-        eigenvalue_error=read_only(error[~found]),
-        weights=np.ones(len(others)),
-        dimension=float(len(found)),
-        basis_weights=at_node,
+    close &= (residuals <= np.sqrt(gap) * np.sqrt(node_error))[:, None]
+    found = close.any(axis=0)
+    nearest = (
+        np.where(close, distance, np.inf)[:, found].argmin(axis=0)
+        if found.any()
+        else np.zeros(0, dtype=np.intp)
     )
-    return counted, gram.max_rank - r, floor
+    return replace(
+        spectrum,
+        counts=np.bincount(nearest, minlength=len(nodes)).astype(np.float64),
+        others=read_only(values[~found]),
+        others_error=read_only(error[~found]),
+    )
+
+
+def complete_gram(gram: Gram) -> Compressed:
+    """Return the problem in the basis of all eigenvectors of a formed Gram matrix."""
+    decomposition = decompose_gram(gram)
+    return decomposition, spectrum_on_gram(gram, decomposition)

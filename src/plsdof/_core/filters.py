@@ -48,8 +48,6 @@ class Filter:
         Estimated absolute error of the residual sums of squares.
     coef_error : (K,) array
         Estimated error of the coefficients of standardised predictors, relative to their norm.
-    dof_std_error : (K,) array
-        Standard error of ``dof`` where the trace was estimated by random probes, else zero.
     residual_trace, residual_trace_error : (K,) arrays
         trace (I - H)(I - H)' = n - 1 - sum f (2 - f), which the residual sum of squares is
         divided by to estimate the noise variance, and its estimated absolute error.
@@ -59,6 +57,8 @@ class Filter:
         Why the path ends where it does; empty if it has all models asked for.
     parameters : (K,) array or None
         What tells the models apart, where that is not a number of components.
+    beyond : (K, c) array or None
+        f at `Spectrum.others`.
     """
 
     factors: Array
@@ -68,12 +68,12 @@ class Filter:
     dof_error: Array
     rss_error: Array
     coef_error: Array
-    dof_std_error: Array
     residual_trace: Array
     residual_trace_error: Array
     naive_dof: Array
     message: str = ""
     parameters: Array | None = None
+    beyond: Array | None = None
     # Whether I - d zhat / d z is a reflection times diag(phi).
     reflects: ClassVar[bool] = True
 
@@ -129,8 +129,6 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
     errors = rounding.pls_errors(spectrum, copies, run, traces)
     # Sizes that are too uncertain are not returned.
     kept = 1 + errors.supported(traces.dof[0])
-    # Where a trace needs no sampling, rounding is all there is.
-    std_error = np.where(traces.std_error > 0, np.hypot(traces.std_error, errors.dof), 0.0)
     # From nodes back to the directions that share them.
     member = nodes.member
     factors, residuals = (part[0].take(member, axis=1) for part in (run.factors, run.residuals))
@@ -142,7 +140,6 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
         dof_error=read_only(errors.dof[:kept]),
         rss_error=read_only(errors.rss[:kept]),
         coef_error=read_only(errors.coef[:kept]),
-        dof_std_error=read_only(std_error[:kept]),
         residual_trace=read_only(traces.squares[0, :kept]),
         residual_trace_error=read_only(errors.trace[:kept]),
         naive_dof=read_only(1.0 + np.arange(kept)),
@@ -150,21 +147,9 @@ def pls_filter(spectrum: Spectrum, max_components: int | None = None) -> PLSFilt
         diagonal=read_only(run.diagonal[0, : kept - 1] * largest),
         superdiagonal=read_only(run.superdiagonal[0, : kept - 1] * largest),
         loadings=read_only(run.loadings[0, : kept - 1] * norm),
+        beyond=read_only(1.0 - traces.outer[0, :kept, : len(spectrum.others)]),
         message=_why_ended(kept - 1, dimension, max_components, spectrum),
     )
-
-
-def factors_at(spectrum: Spectrum, eigenvalues: Array, max_components: int) -> Array:
-    """Evaluate the filter of Partial Least Squares anywhere: (K, c) factors at c eigenvalues.
-
-    K - 1 is ``max_components``, or less where the Krylov space is exhausted. Cost: O(c M).
-    """
-    nodes = rounding.distinct_nodes(spectrum)
-    dimension = np.array([nodes.dimension])
-    lam, z = nodes.level_eigenvalues[None], nodes.level_z[None]
-    run = golub_kahan(lam, z, nodes.excited, max_components, dimension)
-    residuals: Array = residuals_at(run, eigenvalues[None] / spectrum.eigenvalues[0])[0]
-    return 1.0 - residuals
 
 
 def pcr_filter(spectrum: Spectrum, max_components: int | None = None) -> Filter:
@@ -303,7 +288,6 @@ def _linear_filter(
         dof_error=read_only(errors.dof),
         rss_error=read_only(errors.rss),
         coef_error=read_only(errors.coef),
-        dof_std_error=read_only(np.zeros(len(factors))),
         residual_trace=read_only(
             np.sum((1.0 - factors) ** 2, axis=1) + spectrum.residual_dimension
         ),
@@ -315,7 +299,7 @@ def _linear_filter(
 
 def _traces(run: Bidiagonalization, copies: rounding.Copies, spectrum: Spectrum) -> rounding.Traces:
     """Add up Degrees of Freedom and squared residual filters over all directions."""
-    nodes, counted, weights = copies.nodes, spectrum.counted, copies.nodes.outer.weights
+    nodes, weights = copies.nodes, copies.nodes.outer_weights
     inner, outer = run.residuals, residuals_at(run, copies.outer)
     # h_i = sum_j T_ij^2 for m = 0..k, zero on nodes that y does not excite.
     h = np.zeros((inner.shape[1], *copies.z.shape))
@@ -325,16 +309,7 @@ def _traces(run: Bidiagonalization, copies: rounding.Copies, spectrum: Spectrum)
     dof += np.vecdot(1.0 - outer, weights)
     squares = np.vecdot(inner**2, nodes.multiplicity) + np.vecdot(outer**2, weights)
     squares += spectrum.residual_dimension
-    std_error = np.zeros(inner.shape[1])
-    if counted is not None:
-        # Estimates are more than plain weighted sums.
-        f = 1.0 - outer[0, :, : len(counted.weights)]
-        estimate, std_error = counted.total(f)
-        dof += estimate - np.vecdot(f, counted.weights)
-        explained = f * (2.0 - f)
-        squares -= counted.total(explained)[0] - np.vecdot(explained, counted.weights)
-        squares += counted.dimension - weights.sum() - nodes.multiplicity.sum()
-    return rounding.Traces(leverage=h, outer=outer, dof=dof, squares=squares, std_error=std_error)
+    return rounding.Traces(leverage=h, outer=outer, dof=dof, squares=squares)
 
 
 def _why_ended(size: int, dimension: int, max_components: int | None, spectrum: Spectrum) -> str:
@@ -419,7 +394,6 @@ def averaged(spectrum: Spectrum, fitted: Filter, weights: Array) -> AverageFilte
         dof_error=mean(fitted.dof_error),
         rss_error=mean(fitted.rss_error),
         coef_error=mean(fitted.coef_error),
-        dof_std_error=mean(fitted.dof_std_error),
         residual_trace_error=mean(fitted.residual_trace_error),
         residual_trace=read_only(
             [_sum_of_squares(spectrum, fitted, weights) - 2.0 * crossed + 4.0 * squared]
@@ -431,10 +405,7 @@ def averaged(spectrum: Spectrum, fitted: Filter, weights: Array) -> AverageFilte
 
 def _sum_of_squares(spectrum: Spectrum, fitted: Filter, weights: Array) -> float:
     """Return the sum of (1 - f)^2 over all directions of the samples but the mean."""
-    f, counted = weights @ fitted.factors, spectrum.counted
-    explained = float(spectrum.multiplicity @ (f * (2.0 - f)))
-    if counted is None:
-        return len(f) - explained + spectrum.residual_dimension
-    beyond = weights @ factors_at(spectrum, counted.eigenvalues, len(weights) - 1)
-    explained += float(counted.total((beyond * (2.0 - beyond))[None])[0][0])
-    return counted.dimension - explained + spectrum.residual_dimension
+    f = weights @ fitted.factors
+    beyond = np.zeros(0) if fitted.beyond is None else weights @ fitted.beyond
+    explained = spectrum.multiplicity @ (f * (2.0 - f)) + np.sum(beyond * (2.0 - beyond))
+    return spectrum.n - 1.0 - float(explained)

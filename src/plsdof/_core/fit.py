@@ -10,8 +10,6 @@ from plsdof._core.inputs import (
     Array,
     as_choice,
     as_count,
-    as_generator,
-    as_one_positive,
     as_positive,
     read_only,
     require_flag,
@@ -20,7 +18,7 @@ from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath, end_in_words
 from plsdof._core.plugins import Source, opened
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import MakeFilter, count_gram, count_rows
-from plsdof._core.spectrum import SOLVERS, Solver
+from plsdof._core.spectrum import COUNTED, SOLVERS, Solver
 from plsdof._core.standardize import (
     Observations,
     as_observations,
@@ -48,8 +46,6 @@ def pls_path(
     sample_weight: Any = None,
     solver: Solver = "auto",
     strict: bool = False,
-    tolerance: float = 0.01,
-    rng: Any = 0,
     progress: bool = False,
 ) -> PLSPath:
     r"""Fit Partial Least Squares with 0, 1, ..., M components, with exact Degrees of Freedom.
@@ -78,17 +74,12 @@ def pls_path(
         Weights; integer weights mean repeated rows.
     solver : {"auto", "svd", "gram"}
         "svd" gives all digits; "gram" works on the smaller of X'X and XX' and is faster; "auto"
-        takes "gram" if its estimated errors are below 1e-5 of the Degrees of Freedom and of the
-        coefficients and 1e-4 of the residual sums of squares, else "svd".
+        takes "gram" if its estimated errors are below 1e-5 of the Degrees of Freedom and 1e-4 of
+        the residual sums of squares, else works on X itself.
     strict : bool
         Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
-    tolerance : float
-        Relative standard error of the Degrees of Freedom to be reached where they have to be
-        estimated (``path.dof_std_error``).
-    rng : int, numpy Generator or None
-        For these estimates.
     progress : bool
-        Show bars on stderr while large data are read and probed (needs rich).
+        Show bars on stderr while large data are read (needs rich).
 
     Returns
     -------
@@ -100,13 +91,13 @@ def pls_path(
     Nothing is computed before it is asked for. `Path.select` and coefficients need products with X
     only; Degrees of Freedom need one decomposition of X plus O(r M^2) time, memory O(np + rM), the
     first time. With few components
-    (about min(n, p) / 4 or less) the eigenvalues of the smaller Gram matrix and 3M/2 + 2 products
-    with it take the place of the decomposition.
+    (about min(n, p) / 4 or less) eigenvalues without vectors and 3M/2 + 2 products with X or the
+    smaller Gram matrix take the place of the decomposition.
 
-    Large data come down to the smaller one of X'X and XX', formed in one or two passes if its
-    order is at most 5,000; results then agree with those in memory up to rounding, but solver
-    "svd" is not available as a fallback. Beyond that, products with X are all that is needed, and
-    the Degrees of Freedom have a standard error.
+    Large data come down to the smaller one of X'X and XX', formed in one or two passes; results
+    agree with those in memory up to rounding, but solver "svd" is not available as a fallback.
+    Beyond order 15,000 Degrees of Freedom are not counted; everything that does without them is
+    there.
 
     Examples
     --------
@@ -124,16 +115,7 @@ def pls_path(
     method = partial(pls_filter, max_components=recipe.options["max_components"])
     if (source := opened(X, y, sample_weight, progress=progress)) is None:
         return _in_memory(PLSPath, recipe, checked(X, y, sample_weight), method, strict)
-    return _elsewhere(
-        PLSPath,
-        recipe,
-        source,
-        method,
-        strict,
-        tolerance=as_one_positive(tolerance, "tolerance"),
-        seed=int(as_generator(rng).integers(2**63)),
-        progress=progress,
-    )
+    return _elsewhere(PLSPath, recipe, source, method, strict)
 
 
 def pcr_path(
@@ -243,7 +225,6 @@ def _elsewhere(
     source: Source,
     method: MakeFilter,
     strict: bool,
-    **sampling: Any,
 ) -> PathType:
     """Read data that are not one array, and return their path."""
     if recipe.options["solver"] == "svd":
@@ -253,12 +234,10 @@ def _elsewhere(
         )
     gram, given = source.read(recipe.options["scale"])
     krylov = kind is PLSPath
-    count: Callable[..., Exact] = partial(
-        count_gram, gram=gram, method=method, krylov=krylov, **sampling
-    )
-    if gram.matrix is None and not krylov:
-        count(given, recipe)  # raises: only PLS does without a Gram matrix
-    if gram.matrix is None and recipe.options["max_components"] is None:
+    count: Callable[..., Exact] = partial(count_gram, gram=gram, method=method, krylov=krylov)
+    if not krylov:
+        gram.require_countable()  # only PLS does without a decomposition
+    if gram.order > COUNTED and recipe.options["max_components"] is None:
         n, p = gram.units.n_rows, len(gram.units.x_mean)
         raise InvalidInputError(
             f"X has {n} rows and {p} columns, too many for all components; say how many are wanted "

@@ -178,7 +178,7 @@ class Model:
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, dense or sparse. Shape (n_new,)."""
         rows = self.path.new_rows(self.prepared(X_new))
-        if self.path.is_counted or self.path.given is None:
+        if self.path.has_digits or self.path.given is None:
             exact = self.exact
             coef = exact.standardized_coef[self.row]
             return np.asarray(exact.units.y_mean + exact.standardized_times(rows, coef))

@@ -46,7 +46,7 @@ from plsdof._core.model import Model, pooled
 from plsdof._core.opls import OPLS, rotated
 from plsdof._core.plugins import quick_look
 from plsdof._core.recipe import Preparation, Recipe
-from plsdof._core.routes import is_accurate
+from plsdof._core.routes import COEF_ERROR, is_accurate
 from plsdof._core.standardize import Observations, Units
 from plsdof._core.store import Predicted, Store
 from plsdof._core.threads import cached_property
@@ -127,6 +127,11 @@ class Path:
         """Whether the closed form `exact`, with its Degrees of Freedom, has been made."""
         return "exact" in self.__dict__
 
+    @property
+    def has_digits(self) -> bool:
+        """Whether the closed form was made, with all digits that coefficients need."""
+        return self.is_counted and bool(np.all(self.exact.coef_error <= COEF_ERROR))
+
     def __getitem__(self, m: int) -> Model:
         """Return the model in row m; -1 is the last one."""
         if not isinstance(m, int | np.integer) or isinstance(m, bool):
@@ -146,7 +151,7 @@ class Path:
 
     def has(self, m: int) -> bool:
         """Whether model m is known to exist without counting."""
-        return self.store.run(m) is not None
+        return m < len(self) if self.is_counted else self.store.run(m) is not None
 
     def _index(self, m: int) -> int:
         """Check a row of the path and return it."""
@@ -190,11 +195,6 @@ class Path:
         return self.exact.filter.dof_error
 
     @property
-    def dof_std_error(self) -> Array:
-        """Standard error of `dof`: zero unless random probes estimated it. Shape (K,)."""
-        return self.exact.filter.dof_std_error
-
-    @property
     def naive_dof(self) -> Array:
         """Number of components + 1 (for ridge the same as `dof`). Shape (K,)."""
         return self.exact.filter.naive_dof
@@ -212,7 +212,7 @@ class Path:
     @property
     def coef(self) -> Array:
         """Coefficients in original units. Shape (K, p)."""
-        return self.exact.coef
+        return self._linear[0]
 
     @property
     def coef_error(self) -> Array:
@@ -225,7 +225,17 @@ class Path:
     @property
     def intercept(self) -> Array:
         """Intercepts. Shape (K,)."""
-        return self.exact.intercept
+        return self._linear[1]
+
+    @cached_property
+    def _linear(self) -> tuple[Array, Array]:
+        """Coefficients and intercepts, by the recursion where the closed form lacks digits."""
+        last = len(self) - 1
+        run = None if self.is_dual else self.store.run(last)
+        if run is None:
+            return self.exact.coef, self.exact.intercept
+        coef, (x_mean, y_mean) = read_only(run.coefs()[: last + 1]), run.centre
+        return coef, read_only(y_mean - coef @ x_mean)
 
     @property
     def fitted(self) -> Array:
@@ -234,7 +244,11 @@ class Path:
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, dense or sparse, with every model. Shape (K, n_new)."""
-        return self.exact.predict(self.new_rows(X_new))
+        rows = self.new_rows(X_new)
+        if self.is_dual or self.store.run(len(self) - 1) is None:
+            return self.exact.predict(rows)
+        coef, exact = self.coef, self.exact
+        return exact.units.y_mean + exact.centred_times(rows, coef.T).T
 
     def jacobian(self, m: int) -> Array:
         """Return d yhat_m / d y; with sample weights w the mean adds 1w'/sum(w). Shape (n, n)."""
@@ -642,7 +656,7 @@ class Path:
     def to_frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per model, in the order of the path.
 
-        Columns: the parameter ("n_components" or "alpha"), dof, dof_std_error, naive_dof, rss,
+        Columns: the parameter ("n_components" or "alpha"), dof, naive_dof, rss,
         noise_std (the root of `noise_variance`), and all information criteria with their
         defaults; nan where one is not defined.
 
@@ -658,7 +672,6 @@ class Path:
         columns = {
             self.parameter_name: parameter_column(self.parameters, self.parameter_name),
             "dof": self.dof,
-            "dof_std_error": self.dof_std_error,
             "naive_dof": self.naive_dof,
             "rss": self.rss,
             "noise_std": np.sqrt(self.noise_variance()),
@@ -831,7 +844,7 @@ def _refitted(path: Path, y: Array) -> Exact:
         not rough
         or given is None
         or not given.in_memory
-        or is_accurate(exact, options.get("max_components"))
+        or is_accurate(exact, options.get("max_components"), derivatives=True)
     ):
         return exact
     better = path.recipe.with_options(solver="svd")

@@ -202,6 +202,15 @@ class Run:
         combined = np.asarray(shares @ self.directions[:m, fold])
         return combined if self.lift is None else self.lift(combined)
 
+    def coefs(self) -> Array:
+        """Return coefficients of the columns of X of all models, fitted to all rows. (k + 1, p)."""
+        k = len(self.loadings)
+        shares = np.zeros((k + 1, k))
+        for m in range(1, k + 1):
+            shares[m, :m] = np.linalg.solve(self.triangle[:m, -1, :m].T, self.loadings[:m, -1])
+        combined = shares @ self.directions[:, -1]
+        return np.asarray(combined if self.lift is None else self.lift(combined))
+
     def rotations(self, m: int) -> Array:
         """Return R (m, p): scores of a row x are R (x - mean), orthonormal over all rows."""
         if not m:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.krylov import Bidiagonalization, slopes_at_zero
-from plsdof._core.spectrum import RESOLUTION, Spectrum, TraceNodes
+from plsdof._core.spectrum import RESOLUTION, Spectrum
 
 _EPS = float(np.finfo(np.float64).eps)
 Mask = npt.NDArray[np.bool_]
@@ -78,9 +78,9 @@ class Nodes:
         Node of each eigenvalue of the spectrum.
     share : (r,) array
         z of each eigenvalue relative to ``level_z`` of its node; zero where y does not excite it.
-    outer : TraceNodes
-        What is counted beyond the basis, in the same units; if the solver left eigenvalues
-        unresolved, a last one of weight zero at its floor, to see what a filter would do there.
+    outer, outer_error, outer_weights : (c,) arrays
+        Eigenvalues beyond the basis, in the same units, that count once each; if the solver left
+        some unresolved, a last one of weight zero at its floor, to see what a filter does there.
     """
 
     eigenvalues: Array
@@ -98,7 +98,9 @@ class Nodes:
     multiplicity: Array
     member: Integers
     share: Array
-    outer: TraceNodes
+    outer: Array
+    outer_error: Array
+    outer_weights: Array
 
     @property
     def dimension(self) -> int:
@@ -143,6 +145,7 @@ def distinct_nodes(spectrum: Spectrum) -> Nodes:
     excited = group_z > RESOLUTION * _over_groups(doubt, group)
     level_z = np.where(size > 1, group_z / np.sqrt(size), z)
     given = spectrum.z / norm
+    floor = np.full(int(spectrum.unresolved > 0), spectrum.floor)
     share = np.divide(given, level_z[member], out=np.zeros_like(given), where=excited[member])
     return Nodes(
         eigenvalues=lam,
@@ -161,7 +164,9 @@ def distinct_nodes(spectrum: Spectrum) -> Nodes:
         multiplicity=multiplicity[node] / copies[node],
         member=member,
         share=share,
-        outer=_outer(spectrum, unit),
+        outer=np.concatenate([spectrum.others, floor]) / unit,
+        outer_error=np.concatenate([spectrum.others_error, 0 * floor]) / unit,
+        outer_weights=np.concatenate([np.ones(len(spectrum.others)), 0 * floor]),
     )
 
 
@@ -171,20 +176,6 @@ def _from_outside(spectrum: Spectrum, node: Integers) -> Array:
         return np.zeros(len(node))
     angle = np.minimum(spectrum.eigenvalue_error / spectrum.eigenvalues, 1.0)
     return np.asarray(angle[node] * np.sqrt(spectrum.outside))
-
-
-def _outer(spectrum: Spectrum, unit: float) -> TraceNodes:
-    nothing = np.zeros(0)
-    counted = spectrum.counted or TraceNodes(
-        eigenvalues=nothing, eigenvalue_error=nothing, weights=nothing, dimension=0.0
-    )
-    floor = np.full(int(spectrum.unresolved > 0), spectrum.floor)
-    return TraceNodes(
-        eigenvalues=np.concatenate([counted.eigenvalues, floor]) / unit,
-        eigenvalue_error=np.concatenate([counted.eigenvalue_error, 0 * floor]) / unit,
-        weights=np.concatenate([counted.weights, 0 * floor]),
-        dimension=counted.dimension,
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +220,7 @@ def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
         error, z_error, shifts = _EPS * given, _EPS * np.abs(z), shifts[:, :, nodes.group]
     # An eigenvalue at the edge of the numerical rank must stay positive.
     lam = np.maximum(given + shifts[0] * error, given / 2)
-    seen = outer.eigenvalues + _shifts(copies, len(outer.weights)) * outer.eigenvalue_error
+    seen = outer + _shifts(copies, len(outer)) * nodes.outer_error
     rotated = nodes.root * z
     root = np.where(nodes.root == 1.0, 1.0, np.sqrt(lam))
     moved = shifts[1] * z_error
@@ -251,7 +242,7 @@ def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
         unturned=unturned,
         excited=excited,
         dimension=dimension,
-        outer=np.maximum(seen, outer.eigenvalues / 2),
+        outer=np.maximum(seen, outer / 2),
     )
 
 
@@ -380,15 +371,12 @@ class Traces:
     dof, squares : (1 + copies, K) arrays
         Degrees of Freedom, and trace (I - H)(I - H)', the sum of phi^2 over all directions of the
         samples.
-    std_error : (K,) array
-        Of Degrees of Freedom that are estimated.
     """
 
     leverage: Array
     outer: Array
     dof: Array
     squares: Array
-    std_error: Array
 
 
 def pls_errors(
@@ -404,7 +392,7 @@ def pls_errors(
     )
     # Rounding is relative to the terms, which may cancel, not to their sum.
     terms = nodes.multiplicity + np.abs(run.residuals[0]) * (1 + 2 * h[0])
-    size = 1.0 + terms.sum(axis=1) + np.abs(nodes.outer.weights).sum()
+    size = 1.0 + terms.sum(axis=1) + nodes.outer_weights.sum()
     dof = SAFETY * (_deviation(traces.dof) + _EPS * size)
     size = spectrum.n + np.abs(traces.squares[0])
     trace = SAFETY * (_deviation(traces.squares) + _EPS * size)
@@ -422,7 +410,7 @@ def pls_errors(
         missed = _missed(run, h[0], floor, nodes, spectrum)
         dof += missed
         trace += 2.0 * missed
-        rss += 2.0 * np.abs(1.0 - floor) * spectrum.outside
+        rss += 2.0 * np.abs(1.0 - floor) * spectrum.hidden
         coef += _missed_coef(run, floor, nodes, spectrum)
     return Errors(dof=dof, trace=trace, rss=rss, coef=coef)
 
@@ -519,8 +507,9 @@ def _turning(spectrum: Spectrum, factors: Array, residuals: Array) -> tuple[Arra
         lost = np.sqrt(np.vecdot(moved, moved))
         rss += 2.0 * np.sqrt(spectrum.outside) * lost + lost**2
         coef += slopes**2 @ angle**2 * spectrum.outside
-    # Right ones turn towards directions that are zero, or cannot be told from it.
-    if spectrum.unresolved or spectrum.null:
+    # Right ones turn towards directions that are zero, or cannot be told from it, and those of a
+    # Krylov space out of it.
+    if spectrum.unresolved or spectrum.null or len(spectrum.others):
         coef += slopes**2 @ (np.minimum(e / lam, 1.0) * z) ** 2
     return rss, np.sqrt(coef)
 
@@ -551,13 +540,13 @@ def _missed(
 ) -> Array:
     r"""Return what eigenvalues below the floor may change, from phi at the floor, (K,).
 
-    They add up to f(floor) each. And they may hold all of y that is outside: a direction with
+    They add up to f(floor) each. And they may hold what is hidden of y: a direction with
     z_i has scores t_j = z_i s_j / c_j, s_j = phi_{j-1} - phi_j, and what the residual has along
     them, z_i t_j, must be made up for by the others, where phi changes by
 
-        delta phi_i = sum_{j <= m} (outside / |z|^2) (s_j / c_j) t_ij / z_i.
+        delta phi_i = sum_{j <= m} (hidden / |z|^2) (s_j / c_j) t_ij / z_i.
     """
-    share = spectrum.outside / (float(spectrum.z @ spectrum.z) or 1.0)
+    share = spectrum.hidden / (float(spectrum.z @ spectrum.z) or 1.0)
     # One number per component: how much of y outside may have gone along it.
     change = share * (phi[:-1] - phi[1:]) / run.loadings[0]
     # t_ij / z_i, zero for nodes that y does not excite.
@@ -576,8 +565,8 @@ def _missed_coef(run: Bidiagonalization, phi: Array, nodes: Nodes, spectrum: Spe
     size = np.linalg.norm(
         run.factors[0] * (nodes.level_z / np.sqrt(nodes.level_eigenvalues)), axis=1
     )
-    share = np.sqrt(spectrum.outside / (float(spectrum.z @ spectrum.z) or 1.0))
-    floor = nodes.outer.eigenvalues[-1]
+    share = np.sqrt(spectrum.hidden / (float(spectrum.z @ spectrum.z) or 1.0))
+    floor = nodes.outer[-1]
     # Near zero f is lambda times its slope there, which 1 - phi does not show.
     f = np.maximum(np.abs(1.0 - phi), floor * slopes_at_zero(run)[0])
     return _relative(f * share / np.sqrt(floor or 1.0), size)

@@ -1,24 +1,31 @@
-"""From data to the closed form: the Gram matrix where it has enough digits, else the SVD.
+"""From data to the closed form: by a Gram matrix where it has enough digits, else by X itself.
 
-There are two ways to count, `by_gram` and `by_svd`, and two kinds of data: rows in memory
-(`count_rows`), and those that were read into a Gram matrix (`count_gram`).
+Few components of Partial Least Squares take a Krylov space and eigenvalues without vectors; all
+components, other methods and derivatives take a decomposition with vectors. There are two kinds of
+data: rows in memory (`count_rows`), and those that were read into a Gram matrix (`count_gram`).
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
-from plsdof._core.compression import Count, compress_gram, krylov_steps
+from plsdof._core.compression import (
+    Eigenvalues,
+    bidiagonalize,
+    compress_gram,
+    compress_rows,
+    eigenvalues_of,
+    krylov_steps,
+    reaches_all,
+    singular_values,
+)
 from plsdof._core.exact import Exact
 from plsdof._core.filters import Filter
 from plsdof._core.moments import tall_gram
-from plsdof._core.parallel import progress_bar
 from plsdof._core.recipe import Recipe
 from plsdof._core.spectrum import (
-    FORMED,
     Gram,
     Spectrum,
     decompose,
@@ -28,14 +35,15 @@ from plsdof._core.spectrum import (
 )
 from plsdof._core.standardize import Observations, Standardized, standardize_observations
 from plsdof._core.threads import threads_for
-from plsdof.errors import NotAvailableError
 
 MakeFilter = Callable[[Spectrum], Filter]
 
-# solver="auto" keeps the Gram route if the estimated errors, relative to Degrees of Freedom,
-# coefficients and residual sums of squares, are within these: nobody uses more than five digits of
-# a Degree of Freedom, and estimates exceed errors by factors of 3 to 10^3.
-_DOF_ERROR, _COEF_ERROR, _RSS_ERROR = 1e-5, 1e-5, 1e-4
+# solver="auto" keeps the Gram route if the estimated errors, relative to Degrees of Freedom and
+# residual sums of squares, are within these: nobody uses more than five digits of a Degree of
+# Freedom, and estimates exceed errors by factors of 3 to 10^3. Coefficients come from the rows.
+_DOF_ERROR, _RSS_ERROR = 1e-5, 1e-4
+# Derivatives have the digits of coefficients, whose error is to be below this.
+COEF_ERROR = 1e-5
 # Residual sums of squares below this share of |y|^2 count as nothing in that.
 _NEGLIGIBLE_RSS = 1e-10
 
@@ -43,15 +51,27 @@ _NEGLIGIBLE_RSS = 1e-10
 def count_rows(given: Observations, recipe: Recipe, *, method: MakeFilter, krylov: bool) -> Exact:
     """Count rows in memory; with ``krylov``, few components take no singular vectors."""
     solver, scale = recipe.options["solver"], recipe.options["scale"]
-    size = recipe.options.get("max_components")
+    asked = recipe.options.get("max_components")
     data = cache(partial(standardize_observations, given, scale=scale))
     with threads_for(given.X.shape):
-        if solver != "svd":
-            gram = tall_gram(given, scale=scale) or dense_gram(data())
-            exact = by_gram(gram, method, size if krylov else None)
-            if solver == "gram" or is_accurate(exact, size):
+        if solver == "svd":
+            return by_svd(data(), method)
+        gram = tall_gram(given, scale=scale) or dense_gram(data())
+        steps = _few_steps(gram.order, asked) if krylov else None
+        if steps is None:
+            exact = by_gram(gram, method)
+            if solver == "gram" or is_accurate(exact, asked, derivatives=True):
                 return exact
-        return by_svd(data(), method)
+            return by_svd(data(), method)
+        if solver == "gram":
+            return by_krylov_of_gram(gram, method, steps)
+        vectors = partial(count_rows, given, recipe, method=method, krylov=False)
+        eigenvalues = eigenvalues_of(gram)
+        if reaches_all(gram, eigenvalues):
+            exact = by_krylov_of_gram(gram, method, steps, eigenvalues)
+            if is_accurate(exact, asked):
+                return replace(exact, full=vectors)
+        return by_values(data(), method, steps, asked, eigenvalues, vectors)
 
 
 def count_gram(
@@ -61,36 +81,66 @@ def count_gram(
     gram: Gram,
     method: MakeFilter,
     krylov: bool,
-    progress: bool = False,
-    **sampling: Any,
 ) -> Exact:
-    """Count data that were read into a Gram matrix, formed or not.
-
-    ``sampling`` says how traces are estimated where eigenvalues are too many to compute.
-    """
-    size, count = recipe.options.get("max_components"), None
-    with progress_bar("Random probes", wanted=progress and gram.matrix is None) as told:
-        if krylov and gram.matrix is None:
-            assert gram.count is not None
-            count = partial(gram.count, n_components=size, progress=told, **sampling)
-        exact = by_gram(gram, method, size if krylov else None, count)
-    if gram.refine is None or is_accurate(exact, size) or (data := gram.refine()) is None:
+    """Count data that were read into a Gram matrix."""
+    asked = recipe.options.get("max_components")
+    vectors = partial(_vectors_of, gram, method, asked)
+    if not krylov or (steps := _few_steps(gram.order, asked)) is None:
+        return vectors()
+    exact = by_krylov_of_gram(gram, method, steps)
+    if gram.refine is None:
         return exact
-    exact = by_svd(data, method)
-    # Reach the rows of the data, in the place of those of their factor.
-    basis = exact.decomposition.feature_basis
-    reached = replace(exact.decomposition, left=None, right=basis, X=gram.X)
-    return replace(exact, decomposition=reached)
+    if is_accurate(exact, asked) or (data := gram.refine()) is None:
+        return replace(exact, full=vectors)
+    return _with_rows_of(gram, by_values(data, method, steps, asked, None, vectors))
 
 
-def by_gram(
-    gram: Gram, method: MakeFilter, components: int | None, count: Count | None = None
+def _vectors_of(gram: Gram, method: MakeFilter, asked: int | None) -> Exact:
+    exact = by_gram(gram, method)
+    if gram.refine is None or is_accurate(exact, asked, derivatives=True):
+        return exact
+    data = gram.refine()
+    return exact if data is None else _with_rows_of(gram, by_svd(data, method))
+
+
+def by_gram(gram: Gram, method: MakeFilter) -> Exact:
+    """Fit with all eigenvectors of a formed Gram matrix."""
+    decomposition = decompose_gram(gram)
+    spectrum = spectrum_on_gram(gram, decomposition)
+    return Exact.assemble(gram.units, decomposition, spectrum, method)
+
+
+def by_krylov_of_gram(
+    gram: Gram, method: MakeFilter, steps: int, eigenvalues: Eigenvalues | None = None
 ) -> Exact:
-    """Fit on a Gram matrix: in its Krylov space if ``components`` are given and few."""
-    full = partial(_all_directions, gram, method)
-    if components is None or (count is None and 2 * krylov_steps(components) > gram.order):
-        return full()
-    return Exact.assemble(gram.units, *compress_gram(gram, components, count), method, full=full)
+    """Fit in a Krylov space of a formed Gram matrix, with its eigenvalues."""
+    eigenvalues = eigenvalues or eigenvalues_of(gram)
+    if not reaches_all(gram, eigenvalues):
+        return by_gram(gram, method)
+    compressed = compress_gram(gram, eigenvalues, steps)
+    return Exact.assemble(gram.units, *compressed, method, full=partial(by_gram, gram, method))
+
+
+def by_values(
+    data: Standardized,
+    method: MakeFilter,
+    steps: int,
+    asked: int | None,
+    rough: Eigenvalues | None,
+    vectors: Callable[[], Exact],
+) -> Exact:
+    """Fit in a Krylov space of the rows, with singular values but without singular vectors.
+
+    ``rough`` are eigenvalues of a Gram matrix, which are often enough for a trace.
+    """
+    space = bidiagonalize(data.X, data.y, steps)
+    if rough is not None:
+        compressed = compress_rows(data, space, rough)
+        exact = Exact.assemble(data.units, *compressed, method, full=vectors)
+        if is_accurate(exact, asked):
+            return exact
+    compressed = compress_rows(data, space, singular_values(data))
+    return Exact.assemble(data.units, *compressed, method, full=vectors)
 
 
 def by_svd(data: Standardized, method: MakeFilter) -> Exact:
@@ -98,8 +148,25 @@ def by_svd(data: Standardized, method: MakeFilter) -> Exact:
     return Exact.build(data, decompose(data), method)
 
 
-def is_accurate(exact: Exact, asked: int | None) -> bool:
-    """Whether the a-posteriori check supports what was made with less than full accuracy."""
+def _few_steps(order: int, asked: int | None) -> int | None:
+    """Return how many steps a Krylov space takes; None if they are not few."""
+    if asked is None or 2 * krylov_steps(asked) > order:
+        return None
+    return krylov_steps(asked)
+
+
+def _with_rows_of(gram: Gram, exact: Exact) -> Exact:
+    """Reach the rows of the data, in the place of those of their factor."""
+    basis = exact.decomposition.feature_basis
+    reached = replace(exact.decomposition, left=None, right=basis, X=gram.X)
+    return replace(exact, decomposition=reached)
+
+
+def is_accurate(exact: Exact, asked: int | None, *, derivatives: bool = False) -> bool:
+    """Whether the a-posteriori check supports what was made with less than full accuracy.
+
+    With ``derivatives``, in all digits that Jacobians and covariances need.
+    """
     everything = exact.spectrum.unresolved == 0
     complete = everything or (asked is not None and len(exact.dof) > asked)
     # Nobody finds a component beyond the largest rank there can be.
@@ -112,20 +179,6 @@ def is_accurate(exact: Exact, asked: int | None) -> bool:
         complete
         and not ended
         and not np.any(exact.filter.dof_error > _DOF_ERROR * np.maximum(1.0, np.abs(exact.dof)))
-        and np.all(exact.coef_error <= _COEF_ERROR)
         and np.all(exact.filter.rss_error <= _RSS_ERROR * rss)
+        and not (derivatives and np.any(exact.coef_error > COEF_ERROR))
     )
-
-
-def _all_directions(gram: Gram, method: MakeFilter) -> Exact:
-    """Fit any method with all eigenvectors of a formed Gram matrix."""
-    if gram.matrix is None:
-        raise NotAvailableError(
-            "This needs every direction of X, and X is too large for that: more than "
-            f"{FORMED:,} rows and columns. What there is at this size: coefficients, predictions, "
-            "Degrees of Freedom, noise level and criteria of Partial Least Squares with a given "
-            "max_components."
-        )
-    decomposition = decompose_gram(gram)
-    spectrum = spectrum_on_gram(gram, decomposition)
-    return Exact.assemble(gram.units, decomposition, spectrum, method)

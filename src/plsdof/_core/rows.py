@@ -106,9 +106,6 @@ class Stored(Protocol):
     def right(self, C: Array) -> Array:
         """Return C X' for C (F, p). Shape (F, n)."""
 
-    def normal(self, C: Array) -> Array:
-        """Return C X'WX with the weights of the rows. Shape (F, p)."""
-
     def columns(self, which: npt.NDArray[np.intp]) -> Array:
         """Return some columns as they were given. Shape (n, k)."""
 
@@ -215,10 +212,6 @@ class InBlocks:
         """Return C X', by one pass. Shape (F, n)."""
         return self.collected(partial(_right, C=C, shift=self.shift, axis=self.rows.axis), 0)
 
-    def normal(self, C: Array) -> Array:
-        """Return C X'WX of blocks of rows, by one pass. Shape (F, p)."""
-        return self.rows.reduce(partial(_normal, C=C, shift=self.shift), np.add, "Products")
-
     def collected(self, work: Callable[[Block], Array], axis: int) -> Array:
         """Return what work makes of blocks: joined where these are cut along an axis, or summed."""
         if self.rows.axis != axis:
@@ -247,12 +240,6 @@ def _right(block: Block, *, C: Array, shift: Array, axis: int) -> Array:
     return np.asarray(C[..., columns] @ np.subtract(block.X, shift[columns], out=block.X).T)
 
 
-def _normal(block: Block, *, C: Array, shift: Array) -> Array:
-    X = np.subtract(block.X, shift, out=block.X)
-    rows = C @ X.T
-    return np.asarray((rows if block.weights is None else rows * block.weights) @ X)
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class StandardProducts:
     """Products with the standardised data R (A - 1 rest') D, where A = X - 1 shift'.
@@ -270,12 +257,6 @@ class StandardProducts:
     stored: Any
     units: Units
     rest: Array
-
-    def times(self, v: Array) -> Array:
-        """Return X'X v."""
-        u = v.T / self.units.x_scale
-        along = np.multiply.outer(u @ self.rest, self.units.n * self.rest)
-        return np.asarray(((self.stored.normal(u) - along) / self.units.x_scale).T)
 
     def to_samples(self, v: Array) -> Array:
         """Return X v, whose (weighted) means are zero."""

@@ -11,7 +11,7 @@ the singular value decomposition for where that matters.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -20,41 +20,13 @@ import scipy.linalg
 
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.standardize import Standardized, Units
+from plsdof._core.threads import cached_property
 from plsdof.errors import NotAvailableError
 
 # The spectrum of a regression problem: the numbers through which X and y enter everything else
 # ---------------------------------------------------------------------------------------------
 
 _EPS = float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TraceNodes:
-    """What a trace over all directions of X adds up, where the basis does not hold them all.
-
-    tr f = sum_i basis_weights_i f(lambda_i) + sum_j weights_j f(eigenvalues_j), where i runs over
-    the spectrum this belongs to and j over the nodes here.
-
-    Attributes
-    ----------
-    eigenvalues, eigenvalue_error : (c,) arrays
-    weights : (c,) array
-        One for every eigenvalue of X, unless they are estimated.
-    dimension : float
-        Sum of all weights: the number of directions that are counted.
-    basis_weights : (r,) array or None
-        Where part of the trace is taken from the basis itself.
-    """
-
-    eigenvalues: Array
-    eigenvalue_error: Array
-    weights: Array
-    dimension: float
-    basis_weights: Array | None = None
-
-    def total(self, values: Array) -> tuple[Array, Array]:
-        """Sum (K, c) values over the nodes here; return the sums and their standard errors."""
-        return np.vecdot(values, self.weights), np.zeros(len(values))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +49,12 @@ class Spectrum:
         Number of further eigenvalues that may be non-zero but lie below ``floor``.
     floor : float
         Eigenvalues below this one cannot be told from zero.
-    counted : TraceNodes or None
-        What traces add up; None if it is the eigenvalues above, each of them once.
+    counts : (r,) array or None
+        How many directions of X each eigenvalue above stands for in a trace; None if one each.
+    others, others_error : (c,) arrays
+        Eigenvalues of further directions, of which nothing else is known.
+    hides_nothing : bool
+        Whether eigenvalues that are not resolved hold nothing of y: z comes from X itself.
     side : {"samples", "features"}
         Whose basis was computed: U, and z = U'y, or V, and z = V'X'y / S. In the second case small
         S magnify errors of z, so residuals are what is left of ``squares``.
@@ -102,7 +78,10 @@ class Spectrum:
     z_error: Array
     unresolved: int = 0
     floor: float = 0.0
-    counted: TraceNodes | None = None
+    counts: Array | None = None
+    others: Array = field(default_factory=partial(np.zeros, 0))
+    others_error: Array = field(default_factory=partial(np.zeros, 0))
+    hides_nothing: bool = False
     side: str = "samples"
     squares: float | None = None
     collinear: int = 0
@@ -127,16 +106,18 @@ class Spectrum:
 
     @property
     def rank(self) -> int:
-        """Number of non-zero eigenvalues of XX' (an upper bound if they were not computed)."""
-        return int(self._dimension)
+        """Number of non-zero eigenvalues of XX'."""
+        return int(self.multiplicity.sum()) + len(self.others)
 
     @property
     def multiplicity(self) -> Array:
         """What each eigenvalue here weighs in a trace. Shape (r,)."""
-        if self.counted is None:
-            return np.ones(len(self.eigenvalues))
-        weights = self.counted.basis_weights
-        return np.zeros(len(self.eigenvalues)) if weights is None else weights
+        return np.ones(len(self.eigenvalues)) if self.counts is None else self.counts
+
+    @property
+    def trace(self) -> float:
+        """Sum of squares of the standardised predictors."""
+        return float(self.multiplicity @ self.eigenvalues + self.others.sum())
 
     @property
     def total(self) -> float:
@@ -155,25 +136,27 @@ class Spectrum:
         return np.asarray(self.total - (factors * (1.0 + residuals) * z**2).sum(axis=-1))
 
     @property
+    def hidden(self) -> float:
+        """The part of ``|y|^2`` that eigenvalues below the floor may hold."""
+        return 0.0 if self.hides_nothing else self.outside
+
+    @property
     def residual_dimension(self) -> float:
         """Dimension n - 1 - r of the space that no linear function of X reaches.
 
         Negative where weights sum to less than X has directions: models that use up more than
         there is have no noise level.
         """
-        return self.n - 1.0 - self._dimension
-
-    @property
-    def _dimension(self) -> float:
-        return float(len(self.eigenvalues)) if self.counted is None else self.counted.dimension
+        return self.n - 1.0 - self.rank
 
 
-# The Gram matrix of a problem, formed or not: what data of any kind and size come down to
-# ----------------------------------------------------------------------------------------
+# The Gram matrix of a problem: what data of any kind and size come down to
+# -------------------------------------------------------------------------
 
 Map = Callable[[Array], Array]
-# Matrices up to this order are formed, and their eigenvalues computed.
-FORMED = 5000
+# Matrices up to the first order are formed while data are read. Up to the second, 1.8 GB, one is
+# formed when Degrees of Freedom are asked for; beyond, these are not counted.
+FORMED, COUNTED = 5000, 15000
 # Small eigenvalues of spectra, 100 to 2,000 rows and columns, are off by up to 8 roundings of the
 # largest diagonal entry: this times BACKWARD.
 _DIAGONAL = 4.0
@@ -193,12 +176,8 @@ class Gram:
         X'y in the space of features, y in the space of samples; y centred and weighted.
     total : float
         ``|y|^2``.
-    trace : float
-        tr G, the sum of squares of X.
-    times : callable
-        G @ v for a (d, k) array v.
-    matrix : (d, d) array or None
-        G, if it was formed.
+    form : callable
+        Returns G, which may take a pass over the data; `matrix` keeps it.
     to_features, to_samples : callables or None
         X' @ u for u of shape (n_rows, k), needed in the space of samples; X @ v for v of shape
         (p, k), in the space of features, None where the rows cannot be reached again.
@@ -210,23 +189,33 @@ class Gram:
     rounding : float
         Bound of the norm of what products with X do to it, where that is more than their own
         rounding: if they see the means of its columns.
-    count : callable or None
-        Estimates traces of a matrix that was not formed, see `compression.compress_gram`.
     """
 
     side: str
     units: Units
     response: Array
     total: float
-    trace: float
-    times: Map
-    matrix: Array | None = None
+    form: Callable[[], Array]
     to_features: Map | None = None
     to_samples: Map | None = None
     y: Array | None = None
     refine: Callable[[], Standardized | None] | None = None
     rounding: float = 0.0
-    count: Callable[..., Any] | None = None
+
+    @cached_property
+    def matrix(self) -> Array:
+        """G itself, an array of shape (d, d)."""
+        self.require_countable()
+        return self.form()
+
+    def require_countable(self) -> None:
+        """Raise if the matrix is too large to form."""
+        if self.order > COUNTED:
+            raise NotAvailableError(
+                f"Degrees of Freedom of data with more than {COUNTED:,} rows and columns are not "
+                "counted: they take all eigenvalues of X. The cross-validated choice, "
+                "coefficients, predictions and intervals of Partial Least Squares do without."
+            )
 
     def error(self, eigenvalues: Array) -> Array:
         """Return how far eigenvalues, largest first, may be off.
@@ -252,8 +241,6 @@ class Gram:
     def _unit(self, eigenvalues: Array) -> float:
         """Return the size of what is rounded, as small eigenvalues see it."""
         largest = self._largest(eigenvalues)
-        if self.matrix is None:
-            return largest
         return min(largest, _DIAGONAL * float(np.max(self.matrix.diagonal(), initial=0.0)))
 
     def _moved(self, eigenvalues: Array) -> float:
@@ -286,9 +273,7 @@ def formed(
         units=units,
         response=response,
         total=total,
-        trace=float(np.trace(matrix)),
-        times=partial(np.matmul, matrix),
-        matrix=matrix,
+        form=partial(_as_it_is, matrix),
         **maps,
     )
 
@@ -306,6 +291,10 @@ def dense_gram(data: Standardized) -> Gram:
         to_samples=partial(np.matmul, X),
         y=data.y,
     )
+
+
+def _as_it_is(matrix: Array) -> Array:
+    return matrix
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -429,9 +418,7 @@ class Decomposition:
             outside = 0.0  # X reaches all of y
         return self.spectrum_of(z, n=n, norm=norm, outside=outside)
 
-    def spectrum_of(
-        self, z: Array, *, n: float, norm: float, outside: float, counted: TraceNodes | None = None
-    ) -> Spectrum:
+    def spectrum_of(self, z: Array, *, n: float, norm: float, outside: float) -> Spectrum:
         """Combine the decomposition of X with the coordinates z = U'y of a response of norm |y|."""
         return Spectrum(
             eigenvalues=self.eigenvalues,
@@ -442,7 +429,6 @@ class Decomposition:
             z_error=read_only(BACKWARD * _EPS * norm * self.z_amplification),
             unresolved=self.unresolved,
             floor=self.floor,
-            counted=counted,
             side="features" if self.left is None else "samples",
             squares=norm**2,
             collinear=self.collinear,
@@ -465,9 +451,7 @@ def decompose(data: Standardized, solver: str = "svd") -> Decomposition:
     if solver == "gram":
         return decompose_gram(dense_gram(data))
     left, S, right_t = _svd(data.X)
-    # Centring takes one dimension of the rows.
-    floor = max(max(data.X.shape) * _EPS * float(S[0]), data.rounding)
-    r = int(np.count_nonzero(S[: data.max_rank] > floor))
+    r, floor = numerical_rank(data, S)
     missing, S = data.max_rank - r, S[:r]
     return Decomposition(
         eigenvalues=read_only(S**2),
@@ -483,6 +467,14 @@ def decompose(data: Standardized, solver: str = "svd") -> Decomposition:
     )
 
 
+def numerical_rank(data: Standardized, singular_values: Array) -> tuple[int, float]:
+    """Return how many singular values, largest first, are more than rounding, and what is not."""
+    largest = float(np.max(singular_values, initial=0.0))
+    floor = max(max(data.X.shape) * _EPS * largest, data.rounding)
+    # Centring takes one dimension of the rows.
+    return int(np.count_nonzero(singular_values[: data.max_rank] > floor)), floor
+
+
 def _svd(X: Array) -> tuple[Array, Array, Array]:
     """Return U, S and V' of X = U diag(S) V', with min(n, p) columns of U and rows of V'."""
     try:
@@ -493,7 +485,6 @@ def _svd(X: Array) -> tuple[Array, Array, Array]:
 
 def decompose_gram(gram: Gram) -> Decomposition:
     """Decompose a formed Gram matrix."""
-    assert gram.matrix is not None
     eigenvalues, vectors = np.linalg.eigh(gram.matrix)
     r, floor = resolved_rank(gram, eigenvalues[::-1])
     basis = read_only(vectors[:, ::-1][:, :r])

@@ -166,7 +166,7 @@ class Store:
     def run(self, m: int) -> Run | None:
         """Return the recursion on all rows with m components; None if it has not all digits."""
         given, problem = self.path.given, None
-        if given is None or self.path.is_counted:
+        if given is None or self.path.has_digits:
             return None
         if not self._has_all_digits(m):
             problem = self.path.problem()

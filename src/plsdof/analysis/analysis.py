@@ -359,8 +359,6 @@ class Analysis(About):
         if isinstance(model, Mixture):
             return f"{text}."
         naive = float(model.exact.filter.naive_dof[model.row])
-        error = float(self.path.dof_std_error[self.index])
-        text += f" (standard error {words.significant(error, 2)})" if error > 0 else ""
         if self.request.counts_components and abs(model.dof - naive) > 0.01:
             text += f", not the {naive:.4g} that counting components gives"
         return f"{text}."

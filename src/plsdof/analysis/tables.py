@@ -29,7 +29,6 @@ def model_columns(analysis: Analysis) -> Columns:
         path.parameter_name: parameter_column(path.parameters, path.parameter_name),
         "dof": path.dof,
         "dof_error": path.dof_error,
-        **({"dof_std_error": path.dof_std_error} if path.dof_std_error.any() else {}),
         "naive_dof": path.naive_dof,
         "rss": path.rss,
         # The empty model explains nothing, up to rounding.

@@ -26,7 +26,7 @@ from plsdof.selection.cross_validation import cross_validate
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_COLUMNS = ("method", "parameter", "dof", "dof_std_error", "train_error", "cv_error")
+_COLUMNS = ("method", "parameter", "dof", "train_error", "cv_error")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -39,8 +39,6 @@ class Comparison:
     parameter : (K,) array
         Number of components, or alpha.
     dof : (K,) array
-    dof_std_error : (K,) array
-        Standard error of ``dof``: zero unless it is a Monte Carlo estimate.
     train_error : (K,) array
         RSS / n.
     cv_error : (K,) array
@@ -63,7 +61,6 @@ class Comparison:
     method: npt.NDArray[np.str_]
     parameter: Array
     dof: Array
-    dof_std_error: Array
     train_error: Array
     cv_error: Array
     criteria: dict[str, Array]
@@ -99,7 +96,6 @@ class Comparison:
             method=np.repeat(list(paths), sizes),
             parameter=_joined(path.parameters for path in each),
             dof=_joined(path.dof for path in each),
-            dof_std_error=_joined(path.dof_std_error for path in each),
             train_error=_joined(path.rss / path.exact.spectrum.n for path in each),
             cv_error=_joined(known),
             criteria={name: _joined(score[name] for score in scores) for name in criteria},
@@ -145,7 +141,7 @@ class Comparison:
         best = [*self.best(by).values()]
         return as_html(
             repr(self),
-            {name: values[best] for name, values in columns.items() if name != "dof_std_error"},
+            {name: values[best] for name, values in columns.items()},
             notes=[f"The model of each method with the smallest {by}."],
         )
 

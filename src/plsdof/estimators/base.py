@@ -217,10 +217,7 @@ def _shares_of_x(path: Any, m: int) -> Array:
     weights = 1.0 if row_scale is None else row_scale[:, None] ** 2
     T, P = path.x_scores[:, :m], path.x_loadings[:, :m]
     squares = np.sum(weights * T**2, axis=0) * np.sum(P**2, axis=0)
-    total = float(spectrum.multiplicity @ spectrum.eigenvalues)
-    if spectrum.counted is not None:
-        total += float(spectrum.counted.weights @ spectrum.counted.eigenvalues)
-    return np.asarray(squares / total)
+    return np.asarray(squares / spectrum.trace)
 
 
 def _shares_of_y(path: Any, m: int) -> Array:

@@ -1,6 +1,6 @@
 """Data that are not one array: blocks, moments, dask, sparse.
 
-All of it ends in a Gram matrix, formed or only multiplied with, which the core takes.
+All of it ends in a Gram matrix, which the core takes.
 """
 
 import lazy_loader as lazy

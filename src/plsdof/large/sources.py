@@ -74,7 +74,6 @@ from plsdof.large.blocks import (
     paired,
     take_rows,
 )
-from plsdof.large.probes import count_by_probes
 
 _EPS = float(np.finfo(np.float64).eps)
 # Numbers of rows, predictions or models of folds that are in memory at once: 1 GB.
@@ -94,8 +93,8 @@ def block_gram(blocks: Rows, *, scale: bool = True, limit: int = FORMED) -> Gram
     scale : bool
         Scale the predictors to unit variance (divisor n - 1).
     limit : int
-        Largest order of a matrix that is formed. Beyond it ``times`` passes over blocks of rows;
-        blocks of columns are refused.
+        Largest order of a matrix that is formed by the same pass. Beyond it another pass forms it
+        when it is asked for; blocks of columns are refused.
 
     Returns
     -------
@@ -109,9 +108,7 @@ def block_gram(blocks: Rows, *, scale: bool = True, limit: int = FORMED) -> Gram
 
     Notes
     -----
-    Cost of formed matrices: O(n p min(n, p)) time, one pass, one block and three matrices of
-    memory. Otherwise O(n p) time and one pass for ``block_gram`` and for every call of ``times``,
-    however many vectors it is given; O(n + p) memory for each of them.
+    Cost: O(n p min(n, p)) time, one pass, one block and three matrices of memory.
 
     Examples
     --------
@@ -181,17 +178,16 @@ def _from_rows(blocks: Rows, scale: bool, limit: int) -> tuple[Gram, Observation
         refine = None if given.weights is not None else partial(_factored, blocks, scale)
         return found.standardized(units, refine=refine, **maps), given
     response, total = found.response(units)
-    gram = Gram(
-        side="features",
-        units=units,
-        response=response,
-        total=total,
-        trace=float(np.sum(found.squares / units.x_scale**2)),
-        times=passes.times,
-        count=count_by_probes,
-        **maps,
-    )
+    form = partial(_products_of, blocks, units)
+    gram = Gram(side="features", units=units, response=response, total=total, form=form, **maps)
     return gram, given
+
+
+def _products_of(blocks: Rows, units: Units) -> Array:
+    """Return X'X of standardised rows, by a pass of its own."""
+    work = partial(block_moments, products=True)
+    found: Moments = blocks.reduce(work, Moments.merge, "Products")
+    return found.standardized(units).matrix
 
 
 def _moments_and_rows(block: Block, *, products: bool) -> tuple[Moments, list[Array]]:
@@ -549,19 +545,14 @@ def _zipped(a: list[Part], b: list[Part], *, merge: Callable[[Part, Part], Part]
 _SHIFT = 4.0
 
 
-def read_sparse(
-    X: Any, y: Any, sample_weight: Any, *, scale: bool, limit: int
-) -> tuple[Gram, Observations]:
+def read_sparse(X: Any, y: Any, sample_weight: Any, *, scale: bool) -> tuple[Gram, Observations]:
     """Return the Gram matrix of sparse predictors, on the smaller side, and their rows.
 
-    ``matrix`` is None and ``times`` works through X if the smaller of n and p is above ``limit``.
-
-    Cost: O(nnz) time and three copies of X; O(nnz k) per product with k vectors, in memory of
-    O(max(n, p) k); a sparse product and d^2 numbers of memory to form a matrix of order d.
+    Cost: O(nnz) time and three copies of X; a sparse product and d^2 numbers of memory to form a
+    matrix of order d, when it is asked for.
     """
     n_rows, p = checked_shape(X)
     y = as_response(y, n_rows).copy()
-    limit = as_count(limit, "limit")
     require_flag(scale)
     given = observe(_in_columns(X), read_only(y), as_weights(sample_weight, n_rows), None)
     each = np.ones(len(given.y)) if given.weights is None else given.weights
@@ -588,17 +579,8 @@ def read_sparse(
         "to_features": products.to_features,
         "to_samples": products.to_samples,
     }
-    if min(len(given.y), p) <= limit:
-        gram = formed(_matrix(rows.X, units, columns.offset, wide), **facts)
-    else:
-        trace = float(np.sum(columns.squares / columns.scale**2))
-        times = partial(_back_and_forth, products) if wide else products.times
-        gram = Gram(trace=trace, times=times, count=count_by_probes, **facts)
+    gram = Gram(form=partial(_matrix, rows.X, units, columns.offset, wide), **facts)
     return gram, replace(given, X=rows)
-
-
-def _back_and_forth(products: StandardProducts, v: Array) -> Array:
-    return products.to_samples(products.to_features(v))
 
 
 def _matrix(X: Any, units: Units, offset: Array, wide: bool) -> Array:
@@ -637,13 +619,12 @@ def _in_columns(X: Any) -> "csc_array[Any]":
 
 @dataclass(frozen=True, kw_only=True)
 class _Columns:
-    """Columns minus ``shift``, the mean they still have (``offset``), scales, sums of squares."""
+    """Columns minus ``shift``, the mean they still have (``offset``), and scales."""
 
     values: "csc_array[np.float64]"
     shift: Array
     offset: Array
     scale: Array
-    squares: Array
 
 
 def _standard_columns(given: Any, weights: Array, n: float, scale: bool) -> _Columns:
@@ -665,7 +646,6 @@ def _standard_columns(given: Any, weights: Array, n: float, scale: bool) -> _Col
         shift=shift,
         offset=mean,
         scale=np.where(constant, np.inf, divisor),
-        squares=squares,
     )
 
 
@@ -735,11 +715,6 @@ class SparseRows:
         """Return C X'."""
         return np.asarray((self.X @ C.T).T)
 
-    def normal(self, C: Array) -> Array:
-        """Return C X'WX."""
-        rows = self.right(C)
-        return self.left(rows if self.weights is None else rows * self.weights)
-
     def columns(self, which: Integers) -> Array:
         """Return some columns as they were given. Shape (n, k)."""
         return np.asarray(self.X[:, which].toarray() + self.shift[which])
@@ -782,7 +757,7 @@ def open_source(
 ) -> "OtherData":
     """Return data that `recognises` knows as something to be read.
 
-    Up to the order ``limit`` a Gram matrix is formed; beyond, it is only multiplied with.
+    Up to the order ``limit`` the pass that reads blocks forms their Gram matrix, too.
     """
     own = isinstance(X, Moments | Gram | OtherData) or is_blocks(X)
     for name, value in {"y": y, "sample_weight": sample_weight}.items():
@@ -837,9 +812,9 @@ class OtherData:
                     "scale=False comes too late for a Gram of scaled columns; give it to the "
                     "function that makes the Gram, such as Moments.gram."
                 )
-            return replace(self.X, count=self.X.count or count_by_probes), None
+            return self.X, None
         if isinstance(self.X, Moments):
             return self.X.gram(scale), None
         if is_blocks(self.X):
             return read_blocks(self.X, scale, self.limit)
-        return read_sparse(self.X, self.y, self.weights, scale=scale, limit=self.limit)
+        return read_sparse(self.X, self.y, self.weights, scale=scale)

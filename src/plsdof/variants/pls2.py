@@ -90,7 +90,6 @@ class ResponseFilter(PLSFilter):
             loadings=read_only(fit.loadings[:, number]),
             coef_error=read_only(mix @ fit.coef_error),
             rss_error=read_only(mix @ fit.coef_error * joint.spectra[number].total),
-            dof_std_error=read_only(np.zeros(len(mix))),
             naive_dof=read_only(mix @ (1.0 + np.arange(len(fit.residuals)))),
             message=fit.message,
         )
