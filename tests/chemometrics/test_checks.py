@@ -35,6 +35,16 @@ def judged(y, yhat, level=0.95, limits=None, **columns):
     return judge(given | columns, limits or {}, known, level)
 
 
+def hc3(y, x):
+    """Return the standard error HC3 of the slope, by the sandwich of the hat matrix."""
+    A = np.column_stack([np.ones(len(x)), x])
+    bread = np.linalg.inv(A.T @ A)
+    hat = np.diag(A @ bread @ A.T)
+    residuals = y - A @ bread @ A.T @ y
+    meat = (A * ((residuals / (1 - hat)) ** 2)[:, None]).T @ A
+    return np.sqrt((bread @ meat @ bread)[1, 1])
+
+
 @pytest.fixture(scope="module")
 def spectra():
     made = make_spectra(100, 60, random_state=1)
@@ -52,14 +62,15 @@ def test_published_vector():
         "sep_limit_standard": 0.3652,
         "slope": 0.9900,
         "intercept": 0.6189,
-        "slope_t": 0.506,
+        "slope_t_standard": 0.506,
         "slope_limit_standard": 2.101,
     }
     for name, value in expected.items():
         digits = 3 if "slope_" in name else 4
         assert round(getattr(found, name), digits) == value, name
     assert round(slope_test(y, yhat).s, 4) == 0.2497
-    assert found.passed == {"bias": False, "sep": True, "slope": True, "coverage": True}
+    alone = {"bias": False, "sep": True, "slope": True, "moving average": False, "coverage": True}
+    assert found.passed == alone
     assert not found.is_good
 
 
@@ -79,14 +90,20 @@ def test_formulas_by_other_routes(level):
     line = stats.linregress(yhat, y)
     assert found.slope == pytest.approx(line.slope, rel=1e-10)
     assert found.intercept == pytest.approx(line.intercept, rel=1e-10)
-    assert found.slope_t == pytest.approx(abs(line.slope - 1) / line.stderr, rel=1e-10)
+    assert found.slope_t_standard == pytest.approx(abs(line.slope - 1) / line.stderr, rel=1e-10)
     quantile = stats.t.isf((1 - level) / 2, n - 2)
-    assert found.slope_limit_standard == pytest.approx(quantile, rel=1e-10)
-    assert found.slope_limit == pytest.approx(own * quantile, rel=1e-10)
+    assert found.slope_limit_standard == found.slope_limit == pytest.approx(quantile, rel=1e-10)
+    # The slope of the calibration is not known here: 1, as well as 95 rows tell.
+    assert found.slope_t == pytest.approx(abs(line.slope - 1) / (own * hc3(y, yhat)), rel=1e-10)
     assert found.slope_predicted == pytest.approx(stats.linregress(y, yhat).slope, rel=1e-10)
     # The limit of SEP: a ratio of variances has this probability.
     ratio = (found.sep_limit / 0.3) ** 2
     assert stats.f.cdf(ratio, n - 1, 94) == pytest.approx(level, rel=1e-10)
+    p = {one.name: one.p for one in found.verdicts}
+    t = abs(stats.ttest_1samp(e, 0).statistic) / own
+    assert p["bias"] == pytest.approx(2 * stats.t.sf(t, n - 1), rel=1e-9)
+    assert p["sep"] == pytest.approx(stats.f.sf((found.sep / 0.3) ** 2, n - 1, 94), rel=1e-9)
+    assert p["slope"] == pytest.approx(2 * stats.t.sf(found.slope_t, n - 2), rel=1e-9)
     assert found.sep_limit_standard == pytest.approx(
         0.28 * math.sqrt(stats.f.ppf(level, n - 1, 92)), rel=1e-10
     )
@@ -100,8 +117,84 @@ def test_errors_are_expected_as_intervals_are_wide(spectra):
     assert expected / width == pytest.approx(expected[0] / width[0], rel=1e-10)
     spread = np.sqrt(1 + 4 * known.leverage_at(X) / known.left_out.fitted_share)
     assert expected == pytest.approx(spread * np.linalg.norm(known.scores) / 60**0.5, rel=1e-10)
-    ratio = found.sep_limit**2 / np.mean(expected**2)
-    assert stats.f.cdf(ratio, len(y) - 1, 60 - known.spent) == pytest.approx(0.95, rel=1e-10)
+    # Errors over their expected sizes have a ratio of variances with fewer degrees of freedom, as
+    # the fourth moment of the calibration's own errors says.
+    k = max(np.mean(known.scores**4) / np.mean(known.scores**2) ** 2 - 3, 0)
+    assert k > 0
+    df = 2 / (k / len(y) + 2 / (len(y) - 1)), 2 / (k / 60 + 2 / (60 - known.spent))
+    z = found.columns["error"] / expected
+    ratio = z.var(ddof=1) * (found.sep_limit / found.sep) ** 2
+    assert stats.f.cdf(ratio, *df) == pytest.approx(0.95, rel=1e-10)
+
+
+def test_the_slope_is_compared_with_that_of_the_calibration(spectra):
+    model, X, y = spectra
+    found, known = check_calibration(model, X, y), model.model_
+    own = known.left_out.y - known.left_out_residuals
+    line = stats.linregress(own, known.left_out.y)
+    assert found.calibration.slope == pytest.approx(line.slope, rel=1e-10)
+    error = hc3(known.left_out.y, own)
+    assert found.calibration.slope_std_error == pytest.approx(error, rel=1e-8)
+    off = abs(found.slope - line.slope) / np.hypot(error, hc3(y, model.predict(X)))
+    assert found.slope_t == pytest.approx(off, rel=1e-8)
+
+
+def test_rows_of_one_group_err_together():
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.normal(size=12), 5)
+    groups = np.repeat(np.arange(12), 5)
+    y = x + np.repeat(0.3 * rng.normal(size=12), 5)
+    alone, together = slope_test(y, x), slope_test(y, x, groups)
+    # Five copies of a row are one row.
+    single = slope_test(y[::5], x[::5])
+    assert together.slope == pytest.approx(single.slope, rel=1e-12)
+    assert together.std_error == pytest.approx(single.std_error, rel=1e-12)
+    assert alone.std_error < 0.6 * single.std_error
+
+
+def test_an_alarm_is_at_one_level_for_all_tests(spectra):
+    model, X, y = spectra
+    one = check_calibration(model, X, y)
+    size = one.sep / np.sqrt(len(y)) * np.sqrt(1 + len(y) / 60)
+    tests = len(one.verdicts)
+    assert tests == 6
+    # A bias between the limit of one test and that of six.
+    for level, alarm in ((1 - 0.01, False), (1 - 0.05 / tests + 1e-4, True)):
+        t = stats.t.ppf((1 + level) / 2, len(y) - 1)
+        shift = t * size * (1.0 if alarm else 0.99)
+        moved = check_calibration(model, X, y - (shift - one.bias))
+        bias = moved.verdicts[0]
+        assert bias.passed is False
+        assert bias.p == pytest.approx(1 - stats.t.cdf(t * shift / (t * size), len(y) - 1) * 2 + 1)
+        assert bias.alarm == alarm
+        assert ("bias" in moved.message) == alarm
+
+
+def test_replicates_count_as_one_sample(spectra):
+    model, X, y = spectra
+    once = check_calibration(model, X, y)
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(y)), 3))
+    order = np.concatenate([np.arange(len(y)), order[: 2 * len(y)]])
+    thrice = check_calibration(model, X[order], y[order], groups=[f"s{i}" for i in order])
+    for name in ("n", "bias", "bias_limit", "sep", "sep_limit", "slope_t", "covered", "unlike"):
+        assert getattr(thrice, name) == pytest.approx(getattr(once, name), rel=1e-9), name
+    # A reference value may be given once for all replicates.
+    given = np.where(np.arange(len(order)) < len(y), y[order], np.nan)
+    found = check_calibration(model, X[order], given, groups=order)
+    assert found.bias == pytest.approx(once.bias, rel=1e-9)
+
+
+def test_a_row_that_makes_the_error_large_is_named(spectra):
+    model, X, y = spectra
+    wrong = y.copy()
+    wrong[7] += 20
+    found = check_calibration(model, X, wrong, names=[f"oats-{i}" for i in range(len(y))])
+    text = found.verdicts[1].text
+    assert found.passed["sep"] is False
+    assert "oats-7" in text
+    rest = np.delete(found.columns["error"], 7).std(ddof=1)
+    assert f"{rest:.3g}" in text
+    assert any("oats-7" in one for one in found.chart.sentences)
 
 
 def test_counts_are_beta_binomial():
@@ -218,20 +311,20 @@ def test_several_responses_are_refused():
 # --------------
 
 
-def rules_by_hand(e, sep):
+def rules_by_hand(e, warning, action):
     """Return the alarms of a chart, one error at a time."""
     found = {"action": [], "two of three": [], "nine on one side": [], "ewma": []}
     z = 0.0
     for i, value in enumerate(e):
         last, run = e[max(0, i - 2) : i + 1], e[max(0, i - 8) : i + 1]
-        found["action"].append(abs(value) > 3 * sep)
-        beyond = [sum(v > 2 * sep for v in last), sum(v < -2 * sep for v in last)]
-        at = [value > 2 * sep, value < -2 * sep]
+        found["action"].append(abs(value) > action)
+        beyond = [sum(v > warning for v in last), sum(v < -warning for v in last)]
+        at = [value > warning, value < -warning]
         found["two of three"].append(any(b >= 2 and now for b, now in zip(beyond, at, strict=True)))
         same = all(v > 0 for v in run) or all(v < 0 for v in run)
         found["nine on one side"].append(len(run) == 9 and same)
-        z = 0.4 * value + 0.6 * z
-        found["ewma"].append(abs(z) > 3 * sep * math.sqrt(0.4 / 1.6))
+        z = 0.4 * min(max(value, -action), action) + 0.6 * z
+        found["ewma"].append(abs(z) > action * math.sqrt(0.4 / 1.6))
     return found
 
 
@@ -239,26 +332,51 @@ def rules_by_hand(e, sep):
 def test_rules_of_the_chart(seed):
     rng = np.random.default_rng(seed)
     e = rng.standard_t(3, 200) + np.linspace(0, 1.5, 200)
-    found = control_chart(e, 1.0)
-    expected = rules_by_hand(e.tolist(), 1.0)
+    sizes = rng.uniform(0.5, 2.0, 200)
+    found = control_chart(e * sizes, sizes, 40.0)
+    limits = stats.t.isf(stats.norm.sf([2.0, 3.0]), 40)
+    assert [found.warning, found.action] == pytest.approx(limits, rel=1e-9)
+    expected = rules_by_hand(found.errors.tolist(), found.warning, found.action)
     assert {name: where.tolist() for name, where in found.alarms.items()} == expected
     assert all(any(where) for where in expected.values())
-    assert (found.warning, found.action) == (2.0, 3.0)
-    assert found.sentences()
-    assert found.sentences(start=200) == ()
+    assert found.sentences
+    assert control_chart(e, 1.0, start=200).sentences == ()
+    normal = control_chart(e, 0.5)
+    assert [normal.warning, normal.action] == pytest.approx([2.0, 3.0], rel=1e-6)
+    np.testing.assert_allclose(normal.errors, e / 0.5, rtol=1e-15)
 
 
 def test_an_empty_chart():
     found = control_chart([], 1.0)
-    assert found.sentences() == ()
+    assert found.sentences == ()
     assert repr(found) == "ControlChart(0 errors, alarms: none)"
 
 
 def test_a_chart_goes_on(spectra):
     model, X, y = spectra
-    check = check_calibration(model, X, y)
-    assert len(check.chart([1.0, 2.0]).errors) == 42
-    assert check.chart().warning == pytest.approx(2 * check.calibration.rmsecv)
+    alone = check_calibration(model, X, y)
+    after = check_calibration(model, X, y, before=[5.0, 1.5, 2.5])
+    assert after.chart.errors[:3].tolist() == [5.0, 1.5, 2.5]
+    z = alone.columns["error"] / alone.columns["expected"]
+    np.testing.assert_allclose(after.chart.errors[3:], z, rtol=1e-12)
+    assert (alone.chart.start, after.chart.start) == (0, 3)
+    # Sentences are about these rows, and the average remembers the ones before.
+    assert not any("5 times" in one for one in after.chart.sentences)
+    assert after.chart.ewma[3] == pytest.approx(0.4 * z[0] + 0.6 * after.chart.ewma[2], rel=1e-12)
+    farthest = np.abs(after.chart.ewma[3:]).max()
+    p = 40 * 2 * stats.t.sf(2 * farthest, calibration_errors(model.model_).left)
+    (verdict,) = [one for one in after.verdicts if one.name == "moving average"]
+    assert verdict.p == pytest.approx(min(p, 1.0), rel=1e-9)
+    assert verdict.value == pytest.approx(farthest, rel=1e-12)
+
+
+def test_one_sample_alone_is_not_a_drift():
+    e = np.zeros(20)
+    e[10] = 50.0
+    found = control_chart(e, 1.0, 30.0)
+    assert found.alarms["action"].sum() == 1
+    assert not found.alarms["ewma"].any()
+    assert control_chart(np.where(np.arange(20) > 10, 2.5, 0.0), 1.0, 30.0).alarms["ewma"].any()
 
 
 # Corrections
@@ -299,12 +417,13 @@ def test_a_slope_that_is_not_significant_is_refused_unless_forced():
 
 def test_a_correction_is_significant_where_the_check_says_so(spectra):
     model, X, y = spectra
-    units = calibration_errors(model.model_).units
+    known = calibration_errors(model.model_)
     for seed in range(20):
         rows = np.random.default_rng(seed).choice(len(y), 8, replace=False)
         check = check_calibration(model, X[rows], y[rows])
         for kind in ("bias", "slope"):
-            found = correction(y[rows], model.predict(X[rows]), kind, units=units, force=True)
+            how = {"calibration": known, "force": True}
+            found = correction(y[rows], model.predict(X[rows]), kind, **how)
             assert found.significant is (check.passed[kind] is False)
 
 

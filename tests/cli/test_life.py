@@ -68,7 +68,7 @@ def test_a_crossed_limit_is_exit_code_3(folder, tmp_path):
     result = run(*arguments, code=3)
     assert "Bias significant" in " ".join(result.stdout.split())
     text = page.read_text(encoding="utf-8")
-    assert "A limit is crossed" in text
+    assert "Alarm: bias" in text
     assert "Bias significant" in text
     assert run(*arguments, "-q", code=3).stdout == ""
 
@@ -93,6 +93,18 @@ def test_a_log_continues_the_charts(folder, tmp_path):
     other = run_json("check", tmp_path / "new.json", folder / "shifted.csv", "--log", log)
     assert len(other["chart"]["errors"]) == 20
     assert any("40 lines" in note for note in other["notes"])
+
+
+def test_replicates_of_control_samples_count_as_one(folder, tmp_path):
+    frame = pd.read_csv(folder / "good.csv")
+    noisy = pd.concat([frame, frame, frame], ignore_index=True)
+    noisy.to_csv(tmp_path / "thrice.csv", index=False)
+    once = run_json("check", folder / "m.json", folder / "good.csv")
+    how = ("check", folder / "m.json", tmp_path / "thrice.csv", "--average-by", "sample")
+    thrice = run_json(*how)
+    for name in ("n", "bias", "bias_limit", "sep", "sep_limit", "slope_t", "covered", "unlike"):
+        assert thrice[name] == pytest.approx(once[name], rel=1e-9), name
+    assert thrice["columns"]["predicted"] == pytest.approx(once["columns"]["predicted"], rel=1e-9)
 
 
 def test_check_without_reference_values(folder, tmp_path):

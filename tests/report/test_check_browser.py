@@ -20,18 +20,18 @@ def page(request, tmp_path_factory):
     has_references = request.param == "references"
     y = made.target[60:] - 0.4 if has_references else None
     found = check_calibration(model, made.data[60:], y)
-    chart = found.chart()
     content = vars(found) | {
         "verdicts": [vars(one) for one in found.verdicts],
         "calibration": vars(found.calibration),
         "columns": dict(found.columns),
-        "chart": dict(vars(chart)),
+        "chart": dict(vars(found.chart)),
+        "message": found.message,
         "checks": [{"time": "t", "table": "x", "bias": 0.1, "unlike": 0.1, "rows": 40}] * 3,
         "model": "m.json",
         "file": "<b>week</b>" + 200 * "w",
         "response": "</script><b>fat</b>",
         "passed": False,
-        "alarms": chart.sentences(),
+        "alarms": found.chart.sentences,
         "notes": ["A note."],
     }
     file = tmp_path_factory.mktemp("page") / "check.html"

@@ -1,30 +1,36 @@
 r"""Is a calibration still good? Checks with control samples, control charts, and corrections.
 
-With e = predicted - reference of n control samples, ebar their mean and a = 1 - level:
+With e = predicted - reference of n control samples, ebar their mean, z = e over the size that is
+expected of it (`Model.half_widths`), a = 1 - level, and a calibration of n_c rows (or groups) that
+has spent d degrees of freedom (`LeftOut.spent`):
 
 ==================  ======================================================================
-bias                ebar; significant if |ebar| > t(1 - a/2; n - 1) SEP sqrt(1/n + 1/n_c), n_c the
-                    calibration rows (or groups)
-unexplained error   SEP, SEP^2 = sum (e - ebar)^2 / (n - 1); too large if
-                    SEP > E sqrt(F(1 - a; n - 1, n_c - d)), E the root mean square of the errors to
-                    expect at these rows, from rows left out with the choice made again without
-                    them (`Model.half_widths`), d what the model has spent (`LeftOut.spent`)
-slope               b of reference = c + b predicted, with residual variance
-                    s^2 = sum (y - c - b yhat)^2 / (n - 2); significant if
-                    |b - 1| sqrt((n - 1) s_yhat^2) / s > t(1 - a/2; n - 2) sqrt(1 + n / n_c)
+bias                ebar; significant if |ebar| > t(1 - a/2; n - 1) SEP sqrt(1/n + 1/n_c)
+sep                 unexplained error: SEP, SEP^2 = sum (e - ebar)^2 / (n - 1); too large if
+                    sd(z) > sqrt(F(1 - a; f, f_c)), with 2/f = k/n + 2/(n - 1), 2/f_c = k/n_c +
+                    2/(n_c - d), k the excess kurtosis of cross-validated errors: heavy tails
+                    leave a standard deviation less certain (for normal errors k = 0)
+slope               b of reference = c + b predicted, against the line b_c of the calibration's own
+                    cross-validated predictions, as a regularised fit has a slope of its own:
+                    |b - b_c| / sqrt(s_b^2 + s_c^2) > t(1 - a/2; n - 2), HC3 standard errors
 coverage            how many prediction intervals hold the reference value; too few if the
                     probability of so few is below a
-unlike rows         how many rows have T^2 or Q above their limits; too many if the probability of
-                    so many is below a
+unlike              how many rows have T^2 or Q above their limits; too many if the probability of
+                    so many is below a. They cannot see what does not change the spectrum's shape
+moving average      of the errors in time order (`control_chart`), earlier ones before; too far
+                    from zero if 2 n P(t > |EWMA| / its standard deviation) < a at its farthest
 ==================  ======================================================================
 
-The limits after the standards are shown beside the first three: they take the calibration for
-exact, t(1 - a/2; n - 1) SEP / sqrt(n), SEC sqrt(F(1 - a; n - 1, n_c - m - 1)) and
-t(1 - a/2; n - 2). But its own line is known from n_c rows only, which is what 1/n_c adds, and SEC,
-from the rows of the fit, does not hold the error of the model, as SEP does.
+Every test has a verdict of its own. Tests at 95 % each would fail in a fifth of stable weeks:
+whether there is an *alarm* is judged at one level for all of them, a over the number of tests.
 
-The last two count with the beta-binomial distribution: limits that come from n_c rows are crossed
-by a share of new rows that itself varies, as Beta(p (n_c + 1), (1 - p)(n_c + 1)).
+The limits after the standards are shown beside the first three: they take the calibration for
+exact, t(1 - a/2; n - 1) SEP / sqrt(n), SEC sqrt(F(1 - a; n - 1, n_c - m - 1)), and compare the
+slope with 1. But a calibration's own line is known from n_c rows only, and SEC, from the rows of
+the fit, does not hold the error of the model, as SEP does.
+
+Coverage and unlike rows are counted with the beta-binomial distribution: limits that come from n_c
+rows are crossed by a share of new rows that itself varies, as Beta(p (n_c + 1), (1 - p)(n_c + 1)).
 
 The formulas are after ISO 12099 and ASTM E1655 as the literature gives them; this is not a claim
 of conformity.
@@ -33,14 +39,14 @@ of conformity.
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+from scipy.special import fdtrc, ndtr, stdtr, stdtrit
 
 from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.inputs import Array, as_choice, as_float, as_level, as_response, read_only
@@ -48,7 +54,7 @@ from plsdof._core.left_out import spread_at
 from plsdof._core.model import Model, as_model
 from plsdof.chemometrics.merit import UNDEFINED, figures_of_merit
 from plsdof.chemometrics.rows import hotelling_t2, q_residuals
-from plsdof.chemometrics.samples import spread_limit
+from plsdof.chemometrics.samples import averaged, spread_limit
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import prediction_interval
 
@@ -74,6 +80,10 @@ class CalibrationErrors:
         Degrees of freedom that the model has spent (`LeftOut.spent`).
     sec, df : float
         Standard error of calibration, sqrt(RSS / df), and df = n - m - 1; nan if unknown.
+    slope, slope_std_error : float
+        Of reference on cross-validated predictions, with its HC3 standard error; nan if unknown.
+    tails : float
+        Excess kurtosis of cross-validated errors, at least 0.
     """
 
     rmsecv: float
@@ -81,6 +91,14 @@ class CalibrationErrors:
     spent: float = 1.0
     sec: float = math.nan
     df: float = math.nan
+    slope: float = math.nan
+    slope_std_error: float = math.nan
+    tails: float = 0.0
+
+    @property
+    def left(self) -> float:
+        """Degrees of freedom that the model has not spent."""
+        return max(self.units - self.spent, _LEAST_DF)
 
 
 def calibration_errors(model: Model) -> CalibrationErrors:
@@ -98,9 +116,38 @@ def calibration_errors(model: Model) -> CalibrationErrors:
     units = float(len(left.y) if left.groups is None else left.groups)
     df = left.n - model.parameter - 1.0 if model.path.parameter_name == "n_components" else 0.0
     sec = math.sqrt(max(model.rss, 0.0) / df) if df > 0 else math.nan
+    line = own_line(model)
     return CalibrationErrors(
-        rmsecv=model.rmse, units=units, spent=model.spent, sec=sec, df=df or math.nan
+        rmsecv=model.rmse,
+        units=units,
+        spent=model.spent,
+        sec=sec,
+        df=df or math.nan,
+        slope=line.slope,
+        slope_std_error=line.std_error,
+        tails=tails(model.scores, left.sample_weight),
     )
+
+
+def own_line(model: Model) -> "SlopeTest":
+    """Return the line of the response on cross-validated predictions."""
+    left = model.left_out
+    # Rows of one group, which are in one fold, err together.
+    together = None if left.groups is None else left.fold
+    return slope_test(left.y, left.y - model.left_out_residuals, together)
+
+
+def tails(scores: Array, weights: Array | None = None) -> float:
+    """Return the excess kurtosis of errors around zero, at least 0.
+
+    Examples
+    --------
+    >>> tails(np.array([1.0, -1.0, 1.0, -1.0])), round(tails(np.array([1.0] * 9 + [4.0])), 2)
+    (0.0, 1.24)
+    """
+    square = float(np.average(scores**2, weights=weights))
+    fourth = float(np.average(scores**4, weights=weights))
+    return max(fourth / square**2 - 3.0, 0.0) if square > 0 else 0.0
 
 
 def _with_data(model: Model) -> SimpleNamespace:
@@ -119,12 +166,31 @@ def _with_data(model: Model) -> SimpleNamespace:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """One test: a value, its limit, whether it passed (None: not tested), and a sentence."""
+    """One test.
+
+    Attributes
+    ----------
+    name : str
+    value, limit : float
+    standard : float
+        The limit after the standards; nan where they have none.
+    passed : bool or None
+        Whether the value is within its limit; None if it could not be tested.
+    p : float
+        Probability of a value so far off with a stable instrument.
+    alarm : bool
+        Whether it is an alarm at the level of all tests together.
+    formula, text : str
+        What the limit is, and a sentence.
+    """
 
     name: str
     value: float
     limit: float
+    standard: float = math.nan
     passed: bool | None
+    p: float
+    alarm: bool = False
     formula: str
     text: str
 
@@ -136,15 +202,15 @@ class CalibrationCheck:
     Attributes
     ----------
     n : int
-        Rows with a reference value.
+        Samples with a reference value.
     level : float
-        Of every test.
+        Of every verdict, and of all tests together.
     bias, bias_limit, sep, sep_limit, rmsep : float
         With the definitions at the top of `plsdof.chemometrics.checks`; nan where not defined.
     slope, intercept, slope_t, slope_limit : float
-        Of reference on predicted, with the test of slope 1.
-    bias_limit_standard, sep_limit_standard, slope_limit_standard : float
-        After the standards, for comparison.
+        Of reference on predicted, with the test against the calibration's own slope.
+    bias_limit_standard, sep_limit_standard, slope_t_standard, slope_limit_standard : float
+        After the standards, for comparison; their test of the slope is one of slope 1.
     slope_predicted : float
         Of predicted on reference, the slope of `figures_of_merit`.
     covered, unlike : int
@@ -153,10 +219,12 @@ class CalibrationCheck:
     verdicts : tuple of Verdict
     columns : mapping from names to (n_rows,) arrays
         reference, predicted, error, expected (size of the error), lower, upper, t2, q, unlike of
-        every row; nan where missing.
+        every sample; nan where missing.
     limits : mapping
         Of t2 and q.
     calibration : CalibrationErrors
+    chart : ControlChart
+        Of these errors, after earlier ones.
     """
 
     n: int
@@ -172,6 +240,7 @@ class CalibrationCheck:
     intercept: float
     slope_t: float
     slope_limit: float
+    slope_t_standard: float
     slope_limit_standard: float
     slope_predicted: float
     covered: int
@@ -180,32 +249,48 @@ class CalibrationCheck:
     columns: Columns
     limits: Mapping[str, float]
     calibration: CalibrationErrors
+    chart: "ControlChart"
 
     @property
     def passed(self) -> dict[str, bool | None]:
-        """Whether each test passed, by name; None where it could not be made."""
+        """The verdict of each test on its own, by name; None where it could not be made."""
         return {one.name: one.passed for one in self.verdicts}
 
     @property
     def is_good(self) -> bool:
-        """Whether no test failed."""
-        return False not in self.passed.values()
+        """Whether there is no alarm, at one level for all tests together."""
+        return not any(one.alarm for one in self.verdicts)
 
-    def chart(self, before: Any = ()) -> "ControlChart":
-        """Return the control chart of these errors, after earlier ones."""
-        errors = self.columns["error"]
-        return control_chart([*before, *errors[np.isfinite(errors)]], self.calibration.rmsecv)
+    @property
+    def message(self) -> str:
+        """The result in a sentence."""
+        made = [one for one in self.verdicts if one.passed is not None]
+        if not made:
+            return "Nothing could be tested."
+        share = 100 * (1 - self.level)
+        alarms = [f"{one.name} (p = {one.p:.2g})" for one in made if one.alarm]
+        tests = f"{plural(len(made), 'test')} at {share:.3g}% together"
+        return f"Alarm: {', '.join(alarms)}; {tests}." if alarms else f"No alarm: {tests}."
 
     def __repr__(self) -> str:
         failed = [name for name, passed in self.passed.items() if passed is False]
         return one_line(self, plural(self.n, "row"), f"failed: {', '.join(failed) or 'none'}")
 
     def _repr_html_(self) -> str:
-        names = ("name", "value", "limit", "text")
+        names = ("name", "value", "limit", "p", "alarm", "text")
         return as_html(repr(self), {one: [getattr(v, one) for v in self.verdicts] for one in names})
 
 
-def check_calibration(model: Any, X: Any, y: Any = None, level: float = 0.95) -> CalibrationCheck:
+def check_calibration(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    level: float = 0.95,
+    *,
+    groups: Any = None,
+    before: Any = (),
+    names: Sequence[Any] | None = None,
+) -> CalibrationCheck:
     """Check a calibration with new rows whose reference values are known.
 
     Parameters
@@ -217,7 +302,14 @@ def check_calibration(model: Any, X: Any, y: Any = None, level: float = 0.95) ->
         Reference values; nan where a row has none. Without any, rows are only compared with those
         of the calibration.
     level : float
-        Each of the tests passes a stable instrument with about this probability.
+        A stable instrument passes all tests together with about this probability, and each of them
+        with more.
+    groups : (n_rows,) array, optional
+        Sample of each row: replicates are averaged first, and count as one.
+    before : (k,) array, optional
+        Earlier errors over their expected sizes, which the control chart begins with.
+    names : sequence, optional
+        What sentences call the rows, or samples; numbers from 1, or the groups, unless given.
 
     Returns
     -------
@@ -225,8 +317,8 @@ def check_calibration(model: Any, X: Any, y: Any = None, level: float = 0.95) ->
 
     Notes
     -----
-    Five tests at 95 % raise an alarm in more than 5 % of stable weeks; measured rates are in
-    docs/howto/life-of-a-calibration.md. Cost: that of predictions, O(n_rows p m).
+    Measured rates of false alarms are in docs/howto/life-of-a-calibration.md. Cost: that of
+    predictions, O(n_rows p m).
 
     Examples
     --------
@@ -235,11 +327,16 @@ def check_calibration(model: Any, X: Any, y: Any = None, level: float = 0.95) ->
     >>> X, y = load_ozone(return_X_y=True)
     >>> model = PLSRegressor().fit(X[::2], y[::2])
     >>> check = check_calibration(model, X[1::2], y[1::2] - 2.0)
-    >>> check.verdicts[0].text, check.passed["sep"]
-    ('Bias significant: 2.19, limit 1.36.', True)
+    >>> check.verdicts[0].text, check.passed["sep"], check.is_good
+    ('Bias significant: 2.19, limit 1.36.', True, False)
     """
     asked = model if hasattr(type(model), "calibration_errors") else _with_data(as_model(model))
-    level, predicted = as_level(level), np.asarray(asked.predict(X), dtype=np.float64)
+    level = as_level(level)
+    if groups is not None:
+        labels = np.asarray(groups)
+        X, y = averaged(X, labels), None if y is None else averaged(y, labels, known=True)
+        names = list(dict.fromkeys(labels.tolist())) if names is None else names
+    predicted = np.asarray(asked.predict(X), dtype=np.float64)
     if predicted.ndim != 1:
         raise InvalidInputError(
             f"One response is checked at a time; the model has {predicted.shape[1]}."
@@ -263,72 +360,162 @@ def check_calibration(model: Any, X: Any, y: Any = None, level: float = 0.95) ->
             columns |= {one.name: one.values, "unlike": columns["unlike"] | one.flags}
             limits[one.name] = one.limit
     read = {name: read_only(values) for name, values in columns.items()}
-    return judge(read, limits, asked.calibration_errors, level)
+    called = range(1, len(predicted) + 1) if names is None else names
+    return judge(read, limits, asked.calibration_errors, level, before, list(map(str, called)))
 
 
 def judge(
-    columns: Columns, limits: Mapping[str, float], calibration: CalibrationErrors, level: float
+    columns: Columns,
+    limits: Mapping[str, float],
+    calibration: CalibrationErrors,
+    level: float,
+    before: Any = (),
+    names: Sequence[str] = (),
 ) -> CalibrationCheck:
-    """Make all tests; the arguments are those of `CalibrationCheck`."""
+    """Make all tests; the arguments are those of `CalibrationCheck` and `check_calibration`."""
     known = np.isfinite(columns["error"])
     y, yhat, lower, upper, expected = (
         columns[name][known] for name in ("reference", "predicted", "lower", "upper", "expected")
     )
-    n, line = len(y), slope_test(y, yhat)
+    n, line, rows = len(y), slope_test(y, yhat), len(known)
     merit = figures_of_merit(y, yhat) if n else UNDEFINED
-    # What the standards take for exact is known from the rows of the calibration.
-    wider, df = math.sqrt(1.0 + n / calibration.units), calibration.units - calibration.spent
-    usual = math.sqrt(np.mean(expected**2)) if n else math.nan
-    bias_standard = _t(n - 1, level) * merit.sep / math.sqrt(max(n, 1))
-    values = {
-        "bias": merit.bias,
-        "bias_limit": wider * bias_standard,
-        "bias_limit_standard": bias_standard,
-        "sep": merit.sep,
-        "sep_limit": float(spread_limit(usual, max(df, _LEAST_DF), n, level)),
-        "sep_limit_standard": float(spread_limit(calibration.sec, calibration.df, n, level)),
-        "rmsep": merit.rmse,
-        "slope": line.slope,
-        "intercept": line.intercept,
-        "slope_t": line.t,
-        "slope_limit": wider * _t(n - 2, level),
-        "slope_limit_standard": _t(n - 2, level),
-        "slope_predicted": merit.slope,
-    }
-    beside = ""
-    if values["sep_limit_standard"] < merit.sep <= values["sep_limit"]:
-        beside = (
-            f" It is above the limit from SEC, {values['sep_limit_standard']:.3g}, which leaves "
-            "out the error of the model and is crossed too often."
-        )
+    called = [name for name, one in zip(names, known, strict=bool(names)) if one]
+    chart = control_chart(
+        np.concatenate([before, yhat - y]),
+        np.concatenate([np.ones(len(before)), expected]),
+        calibration.left,
+        start=len(before),
+        names=called,
+    )
     covered = int(np.count_nonzero((lower <= y) & (y <= upper)))
-    unlike, rows = int(np.count_nonzero(columns["unlike"])), len(known)
+    unlike = int(np.count_nonzero(columns["unlike"]))
     verdicts = []
     if n:
-        tests = {"bias": ("bias", ""), "sep": ("sep", beside)}
-        tests["slope"] = ("slope_t", f" Slope {line.slope:.3g}.")
-        for name, (key, more) in tests.items():
-            verdicts.append(_verdict(name, values[key], values[f"{name}_limit"], more))
+        verdicts = [
+            _bias_verdict(merit.bias, merit.sep, n, calibration, level),
+            _sep_verdict(yhat - y, expected, calibration, level, called),
+            _slope_verdict(line, n, calibration, level),
+            _average_verdict(chart, calibration, level),
+        ]
     if n and np.isfinite(lower).any():
-        outside = _most_crossings(n, calibration.units, level, level)
-        verdicts.append(_verdict("coverage", n - covered, outside, of=n))
+        verdicts.append(_count_verdict("coverage", n - covered, n, level, calibration, level))
     if limits:
         # T^2 and Q, each at this level: as if they were independent
-        most = _most_crossings(rows, calibration.units, level ** len(limits), level)
-        verdicts.append(_verdict("unlike", unlike, most, of=rows))
+        within = level ** len(limits)
+        verdicts.append(_count_verdict("unlike", unlike, rows, within, calibration, level))
     if 1 < rows == unlike:
         verdicts[-1] = replace(verdicts[-1], text=ALL_UNLIKE.format(count=rows))
+    made = [one for one in verdicts if one.passed is not None]
+    by_name = {one.name: one for one in verdicts}
+    limit = {name: by_name[name].limit if n else math.nan for name in _STANDARD}
+    standard = {name: by_name[name].standard if n else math.nan for name in _STANDARD}
     return CalibrationCheck(
         n=n,
         level=level,
-        **values,
+        bias=merit.bias,
+        sep=merit.sep,
+        rmsep=merit.rmse,
+        slope=line.slope,
+        intercept=line.intercept,
+        slope_t=by_name["slope"].value if n else math.nan,
+        slope_t_standard=line.t,
+        slope_predicted=merit.slope,
+        **{f"{name}_limit": value for name, value in limit.items()},
+        **{f"{name}_limit_standard": value for name, value in standard.items()},
         covered=covered,
         unlike=unlike,
-        verdicts=tuple(verdicts),
+        verdicts=tuple(
+            replace(one, alarm=one in made and one.p < (1 - level) / len(made)) for one in verdicts
+        ),
         columns=columns,
         limits=limits,
         calibration=calibration,
+        chart=chart,
     )
+
+
+# The tests whose limits the standards have, too.
+_STANDARD = ("bias", "sep", "slope")
+
+
+def _bias_verdict(
+    bias: float, sep: float, n: int, calibration: CalibrationErrors, level: float
+) -> Verdict:
+    """Judge a mean error: what the standards take for exact is known from n_c rows."""
+    size = sep / math.sqrt(n)
+    wider, t = math.sqrt(1.0 + n / calibration.units) * size, _t(n - 1, level)
+    p = _two_sided(bias / wider if wider > 0 else math.inf * abs(bias), n - 1)
+    return _verdict("bias", bias, t * wider, p, standard=t * size)
+
+
+def _sep_verdict(
+    e: Array, expected: Array, calibration: CalibrationErrors, level: float, names: Sequence[str]
+) -> Verdict:
+    """Judge the spread of errors, each over its expected size, by a ratio of variances."""
+    n, z = len(e), e / expected
+    if n < 2:
+        return _verdict("sep", math.nan, math.nan, math.nan)
+    sep, ratio = float(e.std(ddof=1)), float(z.var(ddof=1))
+    df = 2 / (calibration.tails / n + 2 / (n - 1))
+    df_own = 2 / (calibration.tails / calibration.units + 2 / calibration.left)
+    # The size that is expected of the spread, at these rows.
+    usual = sep / math.sqrt(ratio) if ratio > 0 else float(np.sqrt(np.mean(expected**2)))
+    limit = usual * float(spread_limit(1.0, df_own, df + 1, level))
+    standard = float(spread_limit(calibration.sec, calibration.df, n, level))
+    more = ""
+    if standard < sep <= limit:
+        more = (
+            f" It is above the limit from SEC, {standard:.3g}, which leaves out the error of the "
+            "model and is crossed too often."
+        )
+    if sep > limit and n > 2:
+        worst = int(np.argmax(np.abs(z - z.mean())))
+        rest = float(np.delete(e, worst).std(ddof=1))
+        called = names[worst] if names else str(worst + 1)
+        more = f" Without row {called} it is {rest:.3g}."
+    p = float(fdtrc(df, df_own, ratio))
+    return _verdict("sep", sep, limit, p, more, standard=standard)
+
+
+def _slope_verdict(
+    line: "SlopeTest", n: int, calibration: CalibrationErrors, level: float
+) -> Verdict:
+    """Judge a slope by the one that cross-validated predictions of the calibration have."""
+    own, std_error = calibration.slope, calibration.slope_std_error
+    if math.isnan(own):  # not known: 1, as well as n_c rows tell
+        own, std_error = 1.0, line.std_error * math.sqrt(n / calibration.units)
+    off, size = abs(line.slope - own), math.hypot(line.std_error, std_error)
+    t = off / size if size > 0 else (math.inf if off > 0 else 0.0 * off)
+    limit = _t(n - 2, level)
+    more = f" Slope {line.slope:.3g}, of the calibration {own:.3g}."
+    return _verdict("slope", t, limit, _two_sided(t, n - 2), more, standard=limit)
+
+
+def _count_verdict(
+    name: str, count: int, n: int, share: float, calibration: CalibrationErrors, level: float
+) -> Verdict:
+    """Judge how many of n rows cross limits, made from other rows, that a share of rows keeps."""
+    from scipy.stats import betabinom  # importing it takes half a second
+
+    units = calibration.units
+    counts = betabinom(n, (1 - share) * (units + 1), share * (units + 1))
+    return _verdict(name, count, int(counts.ppf(level)), float(counts.sf(count - 1)), of=n)
+
+
+def _average_verdict(
+    chart: "ControlChart", calibration: CalibrationErrors, level: float
+) -> Verdict:
+    """Judge the farthest moving average of these errors; they are as many chances to be far."""
+    new = np.abs(chart.ewma[chart.start :])
+    farthest, chances, df = float(new.max()) / _EWMA_SPREAD, len(new), calibration.left
+    p = min(1.0, chances * _two_sided(farthest, df))
+    limit = _EWMA_SPREAD * _t(df, 1 - (1 - level) / chances)
+    return _verdict("moving average", float(new.max()), limit, p)
+
+
+def _two_sided(t: float, df: float) -> float:
+    """Return the probability of a Student's t so far from zero; nan without degrees of freedom."""
+    return 2.0 * float(stdtr(df, -abs(t))) if df > 0 else math.nan
 
 
 def _t(df: float, level: float) -> float:
@@ -336,29 +523,28 @@ def _t(df: float, level: float) -> float:
     return float(stdtrit(df, (1 + level) / 2)) if df > 0 else math.nan
 
 
-def _most_crossings(n: int, units: float, share: float, level: float) -> int:
-    """Return how many of n rows cross limits made from other rows at most, at this level."""
-    from scipy.stats import betabinom  # importing it takes half a second
-
-    counts = betabinom(n, (1 - share) * (units + 1), share * (units + 1))
-    return int(counts.ppf(level))
-
-
 @dataclass(frozen=True, kw_only=True)
 class SlopeTest:
-    """The line reference = intercept + slope * predicted, residual deviation s, and t of slope 1.
+    """The line reference = intercept + slope * predicted.
 
-    All nan for fewer than three rows, or predictions that do not vary.
+    ``s`` is the residual deviation, ``t`` the test of slope 1 after the standards, ``std_error``
+    the standard error HC3 of the slope, without equal variances. All nan for fewer than
+    three rows, or predictions that do not vary.
     """
 
     slope: float = math.nan
     intercept: float = math.nan
     s: float = math.nan
     t: float = math.nan
+    std_error: float = math.nan
 
 
-def slope_test(y: Array, predicted: Array) -> SlopeTest:
-    """Return the least squares line of reference on predicted values, and t of its slope.
+def slope_test(
+    y: Array, predicted: Array, together: npt.NDArray[np.intp] | None = None
+) -> SlopeTest:
+    """Return the least squares line of reference on predicted values, and tests of its slope.
+
+    Rows with the same number in ``together`` err together.
 
     Examples
     --------
@@ -369,23 +555,39 @@ def slope_test(y: Array, predicted: Array) -> SlopeTest:
     if len(y) < 3 or not np.ptp(predicted) > 0:
         return SlopeTest()
     dx, dy = predicted - predicted.mean(), y - y.mean()
-    slope = float(dx @ dy) / float(dx @ dx)
+    square = float(dx @ dx)
+    slope = float(dx @ dy) / square
     s = float(np.linalg.norm(dy - slope * dx)) / math.sqrt(len(y) - 2)
-    off = abs(slope - 1.0) * float(np.linalg.norm(dx))
-    t = off / s if s > 0 else (math.inf if off > 0 else 0.0)
-    return SlopeTest(slope=slope, intercept=float(y.mean() - slope * predicted.mean()), s=s, t=t)
+    off = abs(slope - 1.0) * math.sqrt(square)
+    # HC3: how far the slope moves without each row, or without those that err together.
+    each = np.arange(len(y)) if together is None else together
+    sums = [np.bincount(each, one) for one in (np.ones(len(y)), dx, dy, dx * dx, dx * dy)]
+    n, x, z, xx, xy = (part.sum() - part for part in sums)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = slope - (xy - x * z / n) / (xx - x * x / n)
+    return SlopeTest(
+        slope=slope,
+        intercept=float(y.mean() - slope * predicted.mean()),
+        s=s,
+        t=off / s if s > 0 else (math.inf if off > 0 else 0.0),
+        std_error=float(np.linalg.norm(np.nan_to_num(moved, nan=np.inf))),
+    )
 
 
 # Limit of each test, and what is said of it, with or without "not ".
 _TESTS = {
     "bias": ("t(1 - a/2; n - 1) SEP sqrt(1/n + 1/n_c)", "Bias {}significant"),
-    "sep": (
-        "E sqrt(F(1 - a; n - 1, n_c - d))",
-        "SEP {}larger than the errors of rows left out explain",
+    "sep": ("E sqrt(F(1 - a; f, f_c))", "SEP {}larger than cross-validated errors explain"),
+    "slope": (
+        "t(1 - a/2; n - 2), slope against the calibration's own",
+        "t of the slope {}significant",
     ),
-    "slope": ("t(1 - a/2; n - 2) sqrt(1 + n / n_c)", "t of the slope {}significant"),
     "coverage": ("beta-binomial, 1 - a", "Reference values {}too often outside of their intervals"),
     "unlike": ("beta-binomial, 1 - a", "Rows {}too often unlike the calibration rows (T^2 or Q)"),
+    "moving average": (
+        "sd t(1 - a/2n; n_c - d)",
+        "Moving average of errors over their expected sizes {}too far from zero",
+    ),
 }
 ALL_UNLIKE = (
     "All {count} rows are unlike the calibration rows (T^2 or Q above the limit): check "
@@ -394,7 +596,14 @@ ALL_UNLIKE = (
 
 
 def _verdict(
-    name: str, value: float, limit: float, more: str = "", of: int | None = None
+    name: str,
+    value: float,
+    limit: float,
+    p: float,
+    more: str = "",
+    *,
+    of: int | None = None,
+    standard: float = math.nan,
 ) -> Verdict:
     formula, text = _TESTS[name]
     passed = None if math.isnan(value) or math.isnan(limit) else bool(abs(value) <= limit)
@@ -402,21 +611,34 @@ def _verdict(
     text = f"{text.format('not ' if passed else '')}: {value:.3g}{rows}, limit {limit:.3g}.{more}"
     if passed is None:
         text = f"Not tested ({name}): too few reference values, or predictions that do not differ."
-    return Verdict(name=name, value=value, limit=limit, passed=passed, formula=formula, text=text)
+    return Verdict(
+        name=name,
+        value=value,
+        limit=limit,
+        standard=standard,
+        passed=passed,
+        p=p,
+        formula=formula,
+        text=text,
+    )
 
 
 # Control charts
 # --------------
 
-# Weight of the latest error in the exponentially weighted moving average.
+# Weight of the latest error in the exponentially weighted moving average, and the standard
+# deviation of the average for errors with standard deviation 1.
 EWMA_WEIGHT = 0.4
+_EWMA_SPREAD = math.sqrt(EWMA_WEIGHT / (2.0 - EWMA_WEIGHT))
+# With so many degrees of freedom Student's t is normal.
+_NORMAL_DF = 1e9
 # A run of so many errors on one side of zero is not chance (1 in 256).
 _RUN = 9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ControlChart:
-    """Errors in time order with warning and action limits; see `control_chart`.
+    """Errors over their expected sizes in time order, with limits; see `control_chart`.
 
     Attributes
     ----------
@@ -424,6 +646,10 @@ class ControlChart:
     warning, action, ewma_limit : float
     alarms : mapping from a rule to an (n,) array of bool
         Where it was broken: "action", "two of three", "nine on one side", "ewma".
+    start : int
+        Where the errors of the last check begin.
+    names : tuple of str
+        What they are called; empty for numbers.
     """
 
     errors: Array
@@ -432,16 +658,20 @@ class ControlChart:
     action: float
     ewma_limit: float
     alarms: Mapping[str, npt.NDArray[np.bool_]]
+    start: int = 0
+    names: tuple[str, ...] = field(default=())
 
-    def sentences(self, start: int = 0) -> tuple[str, ...]:
-        """Say which rules were broken since position ``start``, and first by which error."""
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Which rules the errors of the last check break, and first by which of them."""
         found = []
         for rule, where in self.alarms.items():
-            places = start + np.flatnonzero(where[start:])
+            places = np.flatnonzero(where[self.start :]).tolist()
             more = f", and {len(places) - 1} more" if len(places) > 1 else ""
-            for first in places[:1].tolist():
-                error = f"error {first + 1} of the chart, {self.errors[first]:.3g}"
-                found.append(f"{_RULES[rule]}: {error}{more}.")
+            for first in places[:1]:
+                size = f"{self.errors[self.start + first]:.3g} times its expected size"
+                called = f"row {self.names[first]}" if self.names else f"error {first + 1}"
+                found.append(f"{_RULES[rule]}: {called}, {size}{more}.")
         return tuple(found)
 
     def __repr__(self) -> str:
@@ -459,19 +689,35 @@ _RULES = {
 }
 
 
-def control_chart(errors: Any, sep: float) -> ControlChart:
-    """Return the control chart of errors in time order.
+def control_chart(
+    errors: Any,
+    expected: Any,
+    df: float = math.inf,
+    *,
+    start: int = 0,
+    names: Sequence[str] = (),
+) -> ControlChart:
+    """Return the control chart of errors in time order, each over its expected size.
 
-    Warning limits are +-2 SEP, action limits +-3 SEP. Alarms: one error beyond an action limit;
-    two of three beyond the same warning limit; nine in a row on one side of zero; the
-    exponentially weighted moving average z_i = .4 e_i + .6 z_{i-1} beyond 3 SEP sqrt(.4 / 1.6).
+    With z = error / expected size, warning and action limits are crossed as often as 2 and 3
+    standard deviations by a normal error: 4.6 % and .27 % of Student's t. Alarms: one error beyond
+    an action limit; two of three beyond the same warning limit; nine in a row on one side of zero;
+    the exponentially weighted moving average w_i = .4 z_i + .6 w_{i-1} beyond the action limit
+    times sqrt(.4 / 1.6). In the average an error counts as far as the action limit: one
+    sample alone is not a drift.
 
     Parameters
     ----------
     errors : (n,) array
         Predicted minus reference.
-    sep : float
-        What errors usually are: RMSECV.
+    expected : float or (n,) array
+        How large errors usually are: RMSECV, or the sizes that `check_calibration` gives.
+    df : float
+        Degrees of freedom of that, rows of the calibration without those the model has spent.
+    start : int
+        Where the errors of the last check begin: sentences are about these.
+    names : sequence of str
+        Of these errors.
 
     References
     ----------
@@ -484,24 +730,29 @@ def control_chart(errors: Any, sep: float) -> ControlChart:
     ControlChart(5 errors, alarms: two of three)
     """
     e = as_float(errors, "errors").reshape(-1)
+    z = e / np.broadcast_to(as_float(expected, "expected"), e.shape)
     from scipy.signal import lfilter  # importing it takes half a second
 
-    ewma = np.asarray(lfilter([EWMA_WEIGHT], [1.0, EWMA_WEIGHT - 1.0], e)) if len(e) else e
-    bound = 3.0 * sep * math.sqrt(EWMA_WEIGHT / (2.0 - EWMA_WEIGHT))
-    sides = (e, -e)
+    df = min(df, _NORMAL_DF)
+    warning, action = (float(-stdtrit(df, float(ndtr(-sd)))) for sd in (2.0, 3.0))
+    near = np.clip(z, -action, action)
+    ewma = np.asarray(lfilter([EWMA_WEIGHT], [1.0, EWMA_WEIGHT - 1.0], near)) if len(e) else near
+    sides = (z, -z)
     alarms = {
-        "action": np.abs(e) > 3.0 * sep,
-        "two of three": np.any([(v > 2.0 * sep) & _recent(v > 2.0 * sep, 3, 2) for v in sides], 0),
+        "action": np.abs(z) > action,
+        "two of three": np.any([(v > warning) & _recent(v > warning, 3, 2) for v in sides], 0),
         "nine on one side": np.any([_recent(v > 0, _RUN, _RUN) for v in sides], axis=0),
-        "ewma": np.abs(ewma) > bound,
+        "ewma": np.abs(ewma) > action * _EWMA_SPREAD,
     }
     return ControlChart(
-        errors=read_only(e),
+        errors=read_only(z),
         ewma=read_only(ewma),
-        warning=2.0 * sep,
-        action=3.0 * sep,
-        ewma_limit=bound,
+        warning=warning,
+        action=action,
+        ewma_limit=action * _EWMA_SPREAD,
         alarms=alarms,
+        start=start,
+        names=tuple(names),
     )
 
 
@@ -545,7 +796,7 @@ def correction(
     predicted: Any,
     kind: Kind = "bias",
     *,
-    units: float = math.inf,
+    calibration: CalibrationErrors = CalibrationErrors(rmsecv=math.nan, units=math.inf),
     level: float = 0.95,
     force: bool = False,
 ) -> Correction:
@@ -557,12 +808,12 @@ def correction(
         Reference values and predictions.
     kind : {"bias", "slope"}
         "bias" subtracts the mean error; "slope" takes the line of reference on predicted.
-    units : float
-        Rows (or groups) of the calibration, which widen the limits as in `check_calibration`.
+    calibration : CalibrationErrors
+        What `check_calibration` compares with; by default a calibration without error.
     level : float
         Of the test.
     force : bool
-        Correct a slope although it is not significantly different from 1.
+        Correct a slope although it does not differ significantly from the calibration's own.
 
     Examples
     --------
@@ -580,21 +831,16 @@ def correction(
         )
     e, n, line = yhat - y, len(y), slope_test(y, yhat)
     slope, intercept, leverage = 1.0, -float(e.mean()), np.full(len(y), 1 / len(y))
-    wider = math.sqrt(1.0 + n / units)
-    significant = abs(intercept) > wider * _t(n - 1, level) * float(e.std(ddof=1)) / math.sqrt(n)
+    test = _bias_verdict(-intercept, float(e.std(ddof=1)), n, calibration, level)
     if kind == "slope":
-        limit, dx = wider * _t(n - 2, level), yhat - yhat.mean()
-        significant = line.t > limit
+        test, dx = _slope_verdict(line, n, calibration, level), yhat - yhat.mean()
         if not line.slope > 0:
             raise InvalidInputError(
                 f"The slope of reference on predicted is {line.slope:.3g}, not positive: the "
                 "reference values may belong to other samples or another constituent."
             )
-        if not significant and not force:
-            raise InvalidInputError(
-                f"The slope {line.slope:.3g} is not significantly different from 1 (t = "
-                f"{line.t:.3g}, limit {limit:.3g}): adjust the bias only, or force it."
-            )
+        if test.passed and not force:
+            raise InvalidInputError(f"{test.text} Adjust the bias only, or force it.")
         slope, intercept, leverage = line.slope, line.intercept, 1 / n + dx**2 / float(dx @ dx)
     left_out = (y - intercept - slope * yhat) / (1 - leverage)
     return Correction(
@@ -603,7 +849,7 @@ def correction(
         rows=n,
         before=float(np.sqrt(np.mean(e**2))),
         after=float(np.sqrt(np.mean(left_out**2))),
-        significant=bool(significant),
+        significant=test.passed is False,
     )
 
 

@@ -86,9 +86,9 @@ class CommandLine:
         found = workbench.check(load_model(model), rows, missing="drop")
         return {
             "tests": [asdict(one) for one in found.found.verdicts],
-            "chart": asdict(found.chart),
+            "chart": asdict(found.found.chart),
             "rows": found.rows.columns,
-            "notes": (*found.alarms, *found.rows.notes),
+            "notes": (found.found.message, *found.found.chart.sentences, *found.rows.notes),
         }
 
     def adjust(self, model: Path, table: Path, kind: Kind, reason: str) -> None:

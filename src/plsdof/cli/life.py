@@ -34,12 +34,13 @@ def check(
     level: float = 0.95,
     missing: str | None = None,
     label: str | None = None,
+    average_by: str | None = None,
 ) -> None:
     """Check a calibration with control samples, and keep control charts.
 
-    Bias, error, slope, coverage of intervals and unusual rows are tested; without reference values
-    only the last. A log keeps the errors for control charts: warning, action, runs, moving average.
-    Exit code 3 says that a limit is crossed.
+    Bias, error, slope, moving average, coverage of intervals and unusual rows are tested; without
+    reference values only the last. A log keeps the errors for the chart and the average. Exit code
+    3 is an alarm: some test fails at one level for all of them together.
     """
     check_outputs({"--log": (log, (".csv",)), "--report": (report, PAGE)}, file, model)
     written = {"log": log, "report": report}
@@ -47,6 +48,7 @@ def check(
         fitted = load_model(model)
         table = reading.with_response([file], [fitted.response], label)
         how: dict[str, Any] = {"level": level, "missing": missing, "label": label}
+        how["average_by"] = average_by
         found = workbench.check(fitted, table, read_log(log), **how)
         content = found.to_content() | {
             "model": str(model),
@@ -74,12 +76,13 @@ def _show_check(checked: Checked) -> None:
     screen.print(title, style="bold")
     words = {True: "passed", False: "FAILED", None: "-"}
     cells = [
-        (v.name, words[v.passed], v.formula, show.number(v.value), show.number(v.limit))
+        (v.name, words[v.passed], *map(show.number, (v.p, v.value, v.limit, v.standard)))
         for v in found.verdicts
     ]
-    headings = ("test", "", "limit is", "value", "limit")
+    headings = ("test", "on its own", "p", "value", "limit", "standards' limit")
     screen.print(show.table("Tests", headings, cells, text_columns=2))
     screen.print()
+    show.remark(screen, "Check", found.message, style="" if found.is_good else "red")
     for one in found.verdicts:
         show.remark(screen, one.name, one.text)
     if found.n:
@@ -91,8 +94,8 @@ def _show_check(checked: Checked) -> None:
             f"{number(found.slope_predicted)}."
         )
         show.remark(screen, "Errors", text)
-    for alarm in checked.alarms:
-        show.remark(screen, "Alarm", alarm, style="red")
+    for text in found.chart.sentences:
+        show.remark(screen, "Chart", text)
     show.note(screen, checked.notes)
 
 

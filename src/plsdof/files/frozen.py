@@ -32,7 +32,14 @@ from plsdof._core.model import Fitted, Mixture, Model, as_model, members_of
 from plsdof._core.path import PLSPath
 from plsdof.chemometrics import diagnostics
 from plsdof.chemometrics import rows as distances
-from plsdof.chemometrics.checks import CalibrationErrors, calibration_errors, correction
+from plsdof.chemometrics.checks import (
+    CalibrationErrors,
+    SlopeTest,
+    calibration_errors,
+    correction,
+    own_line,
+    tails,
+)
 from plsdof.chemometrics.classes import ClassLimits
 from plsdof.chemometrics.transfer import Transfer as Transfer
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -225,6 +232,8 @@ class FrozenResponse:
     reach: float = 0.0
     rmsecv: float = math.nan
     sec: float = math.nan
+    slope: float = math.nan
+    slope_std_error: float = math.nan
     noise_variance: float = math.nan
     df: float = math.nan
     factor: Array | None = None
@@ -526,6 +535,7 @@ class FrozenModel:
         """Errors of the calibration that later ones are compared with, adjusted as predictions."""
         one = self._only()
         slope = abs(one.correction[0])
+        is_turned = any(each.kind == "slope" for each in one.adjustments)
         # A file of version 3 has no rmsecv.
         rmsecv = math.sqrt(one.mean_square) if math.isnan(one.rmsecv) else one.rmsecv
         return CalibrationErrors(
@@ -534,6 +544,10 @@ class FrozenModel:
             spent=one.spent,
             sec=slope * one.sec,
             df=self.n - one.parameter - 1.0,
+            # A slope that was adjusted is 1, as well as is known.
+            slope=math.nan if is_turned else one.slope,
+            slope_std_error=math.nan if is_turned else one.slope_std_error,
+            tails=tails(one.scores, one.weights if len(one.weights) else None),
         )
 
     def expected_errors(self, X: Any) -> Array:
@@ -568,8 +582,8 @@ class FrozenModel:
             raise InvalidInputError("An adjustment needs a reason, which is kept with the model.")
         from plsdof.files.models import model_checksum
 
-        one, units = self._only(), self.calibration_errors.units
-        made = correction(y, self.predict(X), kind, units=units, force=force)
+        one, errors = self._only(), self.calibration_errors
+        made = correction(y, self.predict(X), kind, calibration=errors, force=force)
         forced = "" if made.significant else " (not significant)"
         kept = Adjustment(
             kind=kind,
@@ -861,6 +875,7 @@ def _of_model(
     has_scores = intervals and isinstance(path, PLSPath) and not path.is_dual
     weights = model.shares if isinstance(model, Mixture) else np.ones(1)
     errors = calibration_errors(model) if left is not None and counted and single else None
+    line = SlopeTest() if left is None else own_line(model)
     return FrozenResponse(
         response=response,
         members=tuple(
@@ -878,6 +893,8 @@ def _of_model(
         spent=1.0 if left is None else model.spent,
         rmsecv=math.nan if left is None else model.rmse,
         sec=math.nan if errors is None else errors.sec,
+        slope=line.slope,
+        slope_std_error=line.std_error,
         noise_variance=float(model.noise_variance(noise)) if counted else math.nan,
         # A file has no infinity; so many are as good to 12 digits.
         df=min(reference_df(model, noise), 1e12) if usable else math.nan,

@@ -14,7 +14,6 @@ from plsdof.analysis.remarks import significant
 from plsdof.analysis.request import check_missing
 from plsdof.chemometrics.checks import (
     CalibrationCheck,
-    ControlChart,
     Correction,
     Kind,
     check_calibration,
@@ -26,18 +25,13 @@ from plsdof.files.columns import shortened
 from plsdof.files.models import FrozenModel, model_checksum
 from plsdof.files.tables import Table, located
 from plsdof.files.text import require_pandas
-from plsdof.workbench.predicting import NewRows, new_rows
-from plsdof.workbench.reading import as_table
+from plsdof.workbench.predicting import NewRows, new_rows, row_name
+from plsdof.workbench.reading import as_table, averaged_table
 
 # Columns of a log that later checks look at.
-_OF_LOG: dict[str, type] = {
-    "time": str,
-    "model": str,
-    "table": str,
-    "predicted": float,
-    "error": float,
-    "unlike": float,
-}
+_NUMBERS = ("predicted", "error", "expected")
+_OF_LOG = dict.fromkeys(("time", "model", "table"), str) | dict.fromkeys(_NUMBERS, float)
+_OF_LOG |= {"unlike": float}
 
 
 # Check
@@ -69,22 +63,12 @@ class Checked:
 
     @cached_property
     def _past(self) -> Any:
-        return self.before[self.before["model"] == model_checksum(self.model)[:12]]
-
-    @cached_property
-    def chart(self) -> ControlChart:
-        """Control chart of the errors, those of the log first."""
-        return self.found.chart(self._past["error"].dropna().to_numpy())
-
-    @property
-    def alarms(self) -> tuple[str, ...]:
-        """What the chart says of these rows."""
-        return tuple(self.chart.sentences(start=int(self._past["error"].count())))
+        return of_model(self.before, self.model)
 
     @property
     def passed(self) -> bool:
-        """Whether all tests are passed, and nothing is wrong on the chart."""
-        return self.found.is_good and not self.alarms
+        """Whether there is no alarm, at one level for all tests together."""
+        return self.found.is_good
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -105,7 +89,7 @@ class Checked:
         lines: dict[str, Any] = {"time": [self.time] * size, "model": [name] * size}
         lines |= {"table": [self.table] * size, "row": self.rows.columns["row"]}
         lines["id"] = self.rows.columns.get("id", [""] * size)
-        for column in ("reference", "predicted", "error", "lower", "upper", "t2", "q"):
+        for column in ("reference", *_NUMBERS, "lower", "upper", "t2", "q"):
             lines[column] = columns.get(column, np.full(size, np.nan))
         lines |= {f"{one}_limit": [limits.get(one, np.nan)] * size for one in ("t2", "q")}
         return lines | {"unlike": columns["unlike"].astype(int)}
@@ -124,9 +108,9 @@ class Checked:
         """Return everything there is to say, for machines."""
         return asdict(self.found) | {
             "response": self.model.response,
+            "message": self.found.message,
             "passed": self.passed,
-            "alarms": self.alarms,
-            "chart": asdict(self.chart),
+            "alarms": self.found.chart.sentences,
             "checks": self.checks,
             "notes": self.notes,
         }
@@ -140,6 +124,7 @@ def check(
     level: float = 0.95,
     missing: str | None = None,
     label: str | None = None,
+    average_by: str | None = None,
 ) -> Checked:
     """Check a model by control samples.
 
@@ -151,9 +136,9 @@ def check(
     log : pandas.DataFrame, optional
         Lines of earlier checks, see `Checked.lines`.
     level : float
-        Of the tests.
-    missing, label : str, optional
-        As for `predict`.
+        Of all tests together.
+    missing, label, average_by : str, optional
+        As for `predict`: replicates are averaged, and count as one sample.
 
     Returns
     -------
@@ -171,11 +156,26 @@ def check(
     """
     table = as_table(table)
     as_fraction(level, "level")
+    if average_by is not None:
+        table, label = averaged_table(table, average_by, [model.response]), label or average_by
     rows = control_rows(model, table, missing=missing, label=label)
-    found = check_calibration(model, rows.X, rows.columns.get("observed"), level)
     before = empty_log() if log is None else log
+    past = of_model(before, model)
+    found = check_calibration(
+        model,
+        rows.X,
+        rows.columns.get("observed"),
+        level,
+        before=(past["error"] / past["expected"]).dropna().to_numpy(),
+        names=[row_name(rows.columns, i) for i in range(len(rows.X))],
+    )
     name = table.source.replace("\\", "/").rpartition("/")[2]
     return Checked(model=model, rows=rows, table=name, found=found, before=before, time=now())
+
+
+def of_model(log: Any, model: FrozenModel) -> Any:
+    """Return the lines of a log that are of a model."""
+    return log[log["model"] == model_checksum(model)[:12]]
 
 
 def empty_log() -> Any:
@@ -281,8 +281,8 @@ def adjust(
     table = as_table(table)
     rows = control_rows(model, table, missing=missing, label=label)
     X, y = _referenced(model, rows)
-    units = model.calibration_errors.units
-    made = correction(y, model.predict(X), kind, units=units, force=force)
+    known = model.calibration_errors
+    made = correction(y, model.predict(X), kind, calibration=known, force=force)
     new = model.adjusted(X, y, kind, reason=reason, force=force)
     errors = (
         f"RMSEP {significant(made.before)} before, {significant(made.after)} after (each of "

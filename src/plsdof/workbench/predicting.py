@@ -194,12 +194,12 @@ def new_rows(
     if not complete.all():
         if missing != "drop":
             raise InvalidInputError(tables.missing_values(holes, names, "to predict the others"))
-        gone = listed([_row_name(columns, i) for i in np.flatnonzero(~complete).tolist()], 40)
+        gone = listed([row_name(columns, i) for i in np.flatnonzero(~complete).tolist()], 40)
         count = f"{(~complete).sum()} of {len(X)} rows"
         notes += (f"{count} with missing values not predicted: {gone}.",)
     undefined = _undefined(model, X, complete)
     if undefined is not None:
-        told = undefined.renamed([_row_name(columns, i) for i in np.flatnonzero(complete).tolist()])
+        told = undefined.renamed([row_name(columns, i) for i in np.flatnonzero(complete).tolist()])
         if missing != "drop":
             raise InvalidInputError(f"{told} --missing drop gives them no prediction.")
         complete[np.flatnonzero(complete)[list(undefined.rows)]] = False
@@ -259,7 +259,7 @@ def _predicted(
     if "observed" in columns:
         known = np.flatnonzero(np.isfinite(columns["observed"] - columns["prediction"]))
         y, predicted = columns["observed"][known], columns["prediction"][known]
-        names = [_row_name(columns, i) for i in known.tolist()]
+        names = [row_name(columns, i) for i in known.tolist()]
         notes += doubtful_references(y, predicted, model.calibration_errors.rmsecv, names)
         merit = figures_of_merit(y, predicted) if len(known) else None
     return Predictions(
@@ -347,7 +347,7 @@ def with_spread(predicted: Predictions, model: FrozenModel, single: Table, by: s
             columns["reason"][i] = "; ".join(one for one in reasons if one)
             columns["status"][i] = "warn" if columns["status"][i] == "ok" else columns["status"][i]
         if far:
-            shown = listed([_row_name(columns, i) for i in far], 8)
+            shown = listed([row_name(columns, i) for i in far], 8)
             notes = (
                 f"Replicates further apart than those of the calibration (standard deviation of "
                 f"predictions above its {percent(CHECK_LEVEL)} limit): {shown}.",
@@ -378,7 +378,7 @@ def _unusual(columns: Columns) -> tuple[str, ...]:
     predicted = int(np.count_nonzero(np.isfinite(columns["prediction"])))
     if 1 < predicted == len(unusual):
         return (ALL_UNLIKE.format(count=predicted),)
-    shown = listed([_row_name(columns, i) for i in unusual])
+    shown = listed([row_name(columns, i) for i in unusual])
     which, whose = ("Rows", "are") if len(unusual) > 1 else ("Row", "is")
     return (
         f"{which} {shown} {whose} unlike the calibration rows (T^2 or Q above the "
@@ -386,7 +386,7 @@ def _unusual(columns: Columns) -> tuple[str, ...]:
     )
 
 
-def _row_name(columns: Columns, i: int) -> str:
+def row_name(columns: Columns, i: int) -> str:
     label = str(columns["id"][i]) if "id" in columns else ""
     return shortened(label) if label else str(columns["row"][i])
 
