@@ -387,6 +387,7 @@ def _unusual(columns: Columns) -> tuple[str, ...]:
 
 
 def row_name(columns: Columns, i: int) -> str:
+    """Return what sentences call a row: its name if it has one, or its number."""
     label = str(columns["id"][i]) if "id" in columns else ""
     return shortened(label) if label else str(columns["row"][i])
 
