@@ -11,10 +11,9 @@ are simulated.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from plsdof import PLSRegressor
+from plsdof import PLSRegressor, predictor
 from plsdof.chemometrics import check_calibration, fit_transfer
 from plsdof.datasets import make_spectra
-from plsdof.files import frozen_model
 
 # %%
 # January: 120 samples. The file of this model would be ``model.save("fat.json")``.
@@ -28,7 +27,7 @@ bands = np.cov(y[:120], X[:120].T)[0, 1:] / np.var(y[:120])
 # Every week ten control samples. The film grows from week 16 on. All tests of a week have one
 # level, 99 %; the control chart goes on from week to week, as the log of ``plsdof check`` does. A
 # bias that is an alarm will be adjusted.
-frozen, before = frozen_model(model), np.zeros(0)
+frozen, before = predictor(model), np.zeros(0)
 for week in range(WEEKS):
     rows = slice(120 + week * CONTROL, 120 + (week + 1) * CONTROL)
     film = 0.08 * max(week + 1 - START, 0) * bands

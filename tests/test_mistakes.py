@@ -14,6 +14,7 @@ from plsdof import (
     degrees_of_freedom,
     dof_lower_bound,
     pls_path,
+    predictor,
 )
 from plsdof.chemometrics import (
     SelectedPLSRegressor,
@@ -31,7 +32,7 @@ from plsdof.errors import (
     ResponseInPredictorsWarning,
 )
 from plsdof.estimators import PLS2Regressor
-from plsdof.files import file_blocks, frozen_model, read_table
+from plsdof.files import file_blocks, read_table
 from plsdof.inference import (
     permutation_test,
     prediction_interval,
@@ -188,11 +189,11 @@ def test_other_names_of_y_are_not_refused():
 OTHER_KINDS = {
     "t2": (lambda: hotelling_t2(PATH, X), "holds many models"),
     "q": (lambda: q_residuals(X), "model must be a model"),
-    "frozen_model, intervals": (
-        lambda: frozen_model(PATH[1], intervals="best"),
+    "predictor, intervals": (
+        lambda: predictor(PATH[1], intervals="best"),
         "intervals must be one of",
     ),
-    "frozen_model, path": (lambda: frozen_model(PATH), "holds many models"),
+    "predictor, path": (lambda: predictor(PATH), "holds many models"),
     "no response": (lambda: pls_path(X), "y is missing"),
     "blocks, y twice": (lambda: pls_path(ArrayBlocks(X, Y), Y), "has its own"),
     "blocks of rows": (lambda: ArrayBlocks([1, 2], Y), "X must be an array of numbers; got list"),

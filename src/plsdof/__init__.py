@@ -1,7 +1,7 @@
 """Exact Degrees of Freedom, model selection and inference for Partial Least Squares.
 
 The names that most people need are here; everything else is in a package of its own: `selection`,
-`inference`, `variants`, `large`, `complexity`, `chemometrics`, `estimators`, `files`, `datasets`,
+`inference`, `variants`, `large`, `complexity`, `chemometrics`, `models`, `estimators`, `datasets`,
 `plotting`, `paper` and `report`. Nothing is imported before it is used.
 """
 
@@ -9,7 +9,7 @@ from importlib import import_module
 
 import lazy_loader as lazy
 
-from plsdof._core.plugins import announce_pictures, register
+from plsdof._core.plugins import announce, register
 
 __version__ = "0.4.0"
 
@@ -17,5 +17,6 @@ __getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 
 # The core takes arrays; other containers are read by this package.
 register(lambda: import_module("plsdof.large.sources"))
-# Paths and models draw themselves with this one.
-announce_pictures(lambda: import_module("plsdof.plotting"))
+# Paths and models draw themselves with this one, and answer for new rows with the other.
+announce("pictures", lambda: import_module("plsdof.plotting"))
+announce("models", lambda: import_module("plsdof.models.fitted"))

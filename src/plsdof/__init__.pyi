@@ -7,6 +7,7 @@ from . import estimators as estimators
 from . import files as files
 from . import inference as inference
 from . import large as large
+from . import models as models
 from . import paper as paper
 from . import plotting as plotting
 from . import report as report
@@ -31,8 +32,9 @@ from .estimators import PLSClassifier as PLSClassifier
 from .estimators import PLSRegressor as PLSRegressor
 from .estimators import RecipeRegressor as RecipeRegressor
 from .estimators import RidgeRegressor as RidgeRegressor
-from .files import load_model as load_model
-from .files import save_model as save_model
+from .models import load_model as load_model
+from .models import save_model as save_model
+from .models.fitted import predictor as predictor
 from .report import write_report as write_report
 from .selection import cross_validate as cross_validate
 from .variants import kernel_pls_path as kernel_pls_path

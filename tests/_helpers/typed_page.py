@@ -28,6 +28,7 @@ from plsdof import (
     variants,
 )
 from plsdof.complexity import comparison, regressors
+from plsdof.models import Predictions, Predictor
 
 Array = npt.NDArray[np.float64]
 
@@ -94,8 +95,9 @@ def models(X: Array, y: Array, file: File) -> None:
     plotting.class_figure(classifier).savefig("classes.png")
     plsdof.save_model(model, file)
     print(plsdof.load_model(file).predict(X))
-    assert_type(files.frozen_model(model).predict(X), Array)
-    files.save_model(files.load_model(file), file)
+    assert_type(plsdof.predictor(model), Predictor)
+    assert_type(plsdof.predictor(model).at(X), Predictions)
+    plsdof.save_model(plsdof.load_model(file), file)
     plsdof.write_report(model, file)
     report.write_report(model, file)
     assert_type(analysis.analyse(X, y, analysis.Request()), analysis.Analysis)

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from plsdof import PLSRegressor, RidgeRegressor, pls_path
+from plsdof import PLSRegressor, RidgeRegressor, pls_path, predictor
 from plsdof.chemometrics import check_calibration, control_chart, figures_of_merit
 from plsdof.chemometrics.checks import (
     CalibrationErrors,
-    calibration_errors,
     correction,
     doubtful_references,
     judge,
@@ -252,7 +251,7 @@ def test_equal_predictions_have_no_slope():
 def test_errors_of_a_calibration_by_hand():
     made = make_spectra(40, 30, random_state=0)
     model = pls_path(made.data, made.target, 4)[3]
-    found = calibration_errors(model)
+    found = predictor(model).calibration_errors
     assert found.rmsecv == pytest.approx(
         np.sqrt(np.mean(model.path.left_out().residuals[3] ** 2)), rel=1e-12
     )
@@ -364,7 +363,7 @@ def test_a_chart_goes_on(spectra):
     assert not any("5 times" in one for one in after.chart.sentences)
     assert after.chart.ewma[3] == pytest.approx(0.4 * z[0] + 0.6 * after.chart.ewma[2], rel=1e-12)
     farthest = np.abs(after.chart.ewma[3:]).max()
-    p = 40 * 2 * stats.t.sf(2 * farthest, calibration_errors(model.model_).left)
+    p = 40 * 2 * stats.t.sf(2 * farthest, predictor(model).calibration_errors.left)
     (verdict,) = [one for one in after.verdicts if one.name == "moving average"]
     assert verdict.p == pytest.approx(min(p, 1.0), rel=1e-9)
     assert verdict.value == pytest.approx(farthest, rel=1e-12)
@@ -417,7 +416,7 @@ def test_a_slope_that_is_not_significant_is_refused_unless_forced():
 
 def test_a_correction_is_significant_where_the_check_says_so(spectra):
     model, X, y = spectra
-    known = calibration_errors(model.model_)
+    known = predictor(model).calibration_errors
     for seed in range(20):
         rows = np.random.default_rng(seed).choice(len(y), 8, replace=False)
         check = check_calibration(model, X[rows], y[rows])

@@ -24,7 +24,6 @@ from plsdof.chemometrics.preprocessing import STEPS, UnitVariance
 from plsdof.chemometrics.rows import left_out_rows
 from plsdof.datasets import load_gasoline
 from plsdof.errors import InvalidInputError
-from plsdof.files import frozen_model
 from plsdof.inference import prediction_interval
 
 CHAINS = {
@@ -234,18 +233,18 @@ def test_a_kept_model_preprocesses_new_rows(spectra, tmp_path):
     path = pls_path(chain.fit_transform(X[:40]), y[:40], 5)
     model = path[path.select("bic").index]
     names = tuple(f"{i}" for i in range(X.shape[1]))
-    plsdof.save_model(frozen_model(model, names=names, preprocessing=chain), tmp_path / "m.json")
+    plsdof.predictor(model, names=names, preprocessing=chain).save(tmp_path / "m.json")
     again = plsdof.load_model(tmp_path / "m.json")
     expected = model.predict(chain.transform(X[40:]))
     np.testing.assert_allclose(again.predict(X[40:]), expected, rtol=1e-12)
-    plain, rows = frozen_model(model, names=names), chain.transform(X[40:])
+    plain, rows = plsdof.predictor(model, names=names), chain.transform(X[40:])
     np.testing.assert_allclose(
         again.predict_interval(X[40:]), plain.predict_interval(rows), rtol=1e-12
     )
     np.testing.assert_allclose(again.hotelling_t2(X[40:]).values, plain.hotelling_t2(rows).values)
     # A path that preprocesses keeps its chain.
     whole = preprocessed(chain.steps, pls_at_most(5))(X[:40], y[:40])[model.index]
-    plsdof.save_model(frozen_model(whole, names=names), tmp_path / "whole.json")
+    plsdof.predictor(whole, names=names).save(tmp_path / "whole.json")
     kept = plsdof.load_model(tmp_path / "whole.json")
     assert kept.method == "pls"
     np.testing.assert_allclose(kept.predict(X[40:]), expected, rtol=1e-9)

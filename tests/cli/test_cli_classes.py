@@ -16,7 +16,6 @@ from sklearn.datasets import load_iris
 
 from plsdof import PLSClassifier, PLSRegressor, load_model
 from plsdof.errors import ConstantColumnWarning, NotAvailableError
-from plsdof.files.classes import class_probabilities
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +132,9 @@ def test_a_classifier_can_be_kept_in_a_file(iris, tmp_path, classes):
     model = PLSClassifier(2).fit(X, labels)
     model.save(tmp_path / "m.json")
     loaded = load_model(tmp_path / "m.json")
-    np.testing.assert_allclose(class_probabilities(loaded, X), model.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X), atol=1e-12)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_array_equal(loaded.classes_, model.classes_)
     assert [one.response for one in loaded.responses] == model.classes_.tolist()
     assert json.loads((tmp_path / "m.json").read_text())["method"] == "pls-classes"
 

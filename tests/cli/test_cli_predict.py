@@ -20,7 +20,7 @@ from _helpers.command_line import (
 import plsdof
 from plsdof import inference, pcr_path, pls_path, ridge_path
 from plsdof.datasets import load_gasoline, load_ozone
-from plsdof.files.models import checksum
+from plsdof.models.files import checksum
 
 
 @pytest.mark.parametrize("method", ["pls", "pcr", "ridge"])

@@ -14,7 +14,7 @@ from plsdof import (
     pls_path,
 )
 from plsdof.errors import EmptyModelWarning
-from plsdof.files.models import load_model, save_model
+from plsdof.models.files import load_model, save_model
 
 X, Y = latent_data(40, 8, 0, noise=1.0)
 ESTIMATORS = [

@@ -23,6 +23,7 @@ from plsdof import (
     load_model,
     penalized_pls_path,
     pls_path,
+    predictor,
     ridge_path,
     save_model,
     write_report,
@@ -37,7 +38,6 @@ from plsdof.chemometrics import (
     vip,
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.files import frozen_model
 from plsdof.inference import (
     coefficient_inference,
     jackknife,
@@ -167,7 +167,7 @@ def test_steps_that_a_file_cannot_hold_are_refused(step, tmp_path):
 
 
 def test_names_of_a_model_without_a_frame_are_numbers():
-    assert frozen_model(RidgeRegressor(1.0).fit(X, Y)).names == ("x0", "x1", "x2", "x3", "x4")
+    assert predictor(RidgeRegressor(1.0).fit(X, Y)).names == ("x0", "x1", "x2", "x3", "x4")
 
 
 def test_what_has_no_model_is_refused():

@@ -24,13 +24,11 @@ from plsdof._core.inputs import Array, read_only
 from plsdof._core.left_out import (
     LeftOut,
     Leverage,
-    half_width,
     noise_from_left_out,
-    spread_at,
     unit_scores,
     usual_folds,
 )
-from plsdof._core.plugins import quick_look
+from plsdof._core.plugins import predictor_of, quick_look
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -125,6 +123,24 @@ class Model:
             raise AttributeError("This model has a penalty, not components; read .parameter.")
         return self.parameter if self.is_average else self.index
 
+    @property
+    def centre(self) -> tuple[Array, float]:
+        """Means of what coefficients multiply (p,), and the prediction there."""
+        run = None if self.path.is_dual else self.path.store.run(len(self._weight_vector) - 1)
+        if run is not None:
+            return run.centre
+        units = self.path.exact.units
+        return units.x_mean, float(units.y_mean)
+
+    @cached_property
+    def predictor(self) -> Any:
+        """What answers for new rows: a `plsdof.models.Predictor`."""
+        return predictor_of(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the predictor, which knows the model: files hold no cycles."""
+        return {name: value for name, value in self.__dict__.items() if name != "predictor"}
+
     @cached_property
     def _linear(self) -> tuple[Array, float]:
         """Coefficients and intercept, without a decomposition where that is certain."""
@@ -177,12 +193,7 @@ class Model:
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, dense or sparse. Shape (n_new,)."""
-        rows = self.path.new_rows(self.prepared(X_new))
-        if self.path.has_digits or self.path.given is None:
-            exact = self.exact
-            coef = exact.standardized_coef[self.row]
-            return np.asarray(exact.units.y_mean + exact.standardized_times(rows, coef))
-        return np.asarray(rows @ self.coef + self.intercept)
+        return np.asarray(self.predictor.predict(X_new))
 
     def prepared(self, X_new: Any) -> Any:
         """Return new rows as the path takes them: after the steps before it in a Pipeline."""
@@ -257,10 +268,7 @@ class Model:
         weights or with groups, Student's t times the root mean square of the scores, with u less
         `LeftOut.spent` degrees of freedom, u the number of rows or groups, and at least 2.
         """
-        left = self.left_out
-        return half_width(
-            self.scores, level, weights=left.sample_weight, groups=left.groups, spent=self.spent
-        )
+        return float(self.predictor.responses[0].half_width(level))
 
     def half_widths(self, X_new: Any, level: float = 0.95) -> Array:
         """Return half the widths of intervals for new observations. Shape (n_new,).
@@ -268,8 +276,7 @@ class Model:
         `half_width` times sqrt(1 + 4 h n / n_f), h the leverage of the new row and n_f the rows of
         a fit without a fold: a row far from the training rows is predicted less surely.
         """
-        spread = spread_at(self.leverage_at(X_new), self.left_out.fitted_share)
-        return np.asarray(self.half_width(level) * spread)
+        return np.asarray(self.predictor.half_widths(X_new, level))
 
     @cached_property
     def distance(self) -> Leverage:
@@ -278,7 +285,7 @@ class Model:
 
     def leverage_at(self, X_new: Any) -> Array:
         """Return 1/n + sum_j t_j^2 of new rows; of an average the weighted mean. (n_new,)."""
-        return self.distance.at(self.path.new_rows(self.prepared(X_new)))
+        return np.asarray(self.predictor.leverage_at(X_new))
 
     @property
     def spent(self) -> float:
@@ -439,20 +446,10 @@ class Mixture(Model):
         squares = np.square(given.y - self.fitted)
         return float(squares.sum() if given.weights is None else squares @ given.weights)
 
-    def predict(self, X_new: Any) -> Array:
-        """Predict new rows. Shape (n_new,)."""
-        X_new = self.prepared(X_new)
-        return self._mixed([one.predict(X_new) for one in self.members])
-
     @property
     def left_out_residuals(self) -> Array:
         """Residuals of rows by the fits without them. Shape (n_rows,)."""
         return read_only(self._mixed([one.left_out_residuals for one in self.members]))
-
-    def leverage_at(self, X_new: Any) -> Array:
-        """Return the weighted mean of the leverages of new rows. Shape (n_new,)."""
-        X_new = self.prepared(X_new)
-        return self._mixed([one.leverage_at(X_new) for one in self.members])
 
     @property
     def spent(self) -> float:
@@ -580,6 +577,23 @@ def as_model(model: Any) -> Model:
             "A path holds many models; say which one: path[m], path[path.select().index] or "
             "path.average()."
         )
+    fitted, estimator, prepare = unwrapped(model)
+    models: tuple[Any, ...] = estimator.models_
+    if len(models) != 1:
+        raise InvalidInputError(
+            f"This {type(estimator).__name__} was fitted to several responses; give one of its "
+            "models_, or fit one response."
+        )
+    found: Model = models[0]
+    path = found.path
+    is_named = path.feature_names is not None or not hasattr(fitted, "feature_names_in_")
+    if estimator is not fitted and not is_named:
+        path = path.with_names(tuple(map(str, fitted[:-1].get_feature_names_out())))
+    return replace(found, path=path, prepare=prepare)
+
+
+def unwrapped(model: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
+    """Return a fitted estimator or Pipeline, the estimator at its end, and the steps before it."""
     fitted = getattr(model, "best_estimator_", model)  # of a search
     is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
     estimator = fitted.steps[-1][1] if is_pipeline else fitted
@@ -590,22 +604,11 @@ def as_model(model: Any) -> Model:
             "package (PLSRegressor, PCRegressor, RidgeRegressor, ...), or a Pipeline that ends in "
             f"one; got {kind}."
         )
-    models: tuple[Any, ...] = getattr(estimator, "models_", ())
-    if not models and not hasattr(estimator, "intercept_"):
+    if not hasattr(estimator, "intercept_") and not hasattr(estimator, "models_"):
         raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
-    if len(models) != 1 or not isinstance(models[0], Model):
-        raise InvalidInputError(
-            f"This {kind} was fitted to several responses; give one of its models_, or fit one "
-            "response."
-        )
-    found: Model = models[0]
     if not is_pipeline or len(fitted.steps) == 1:
-        return replace(found, prepare=estimator.path_rows)
-    before = fitted[:-1]
-    path = found.path
-    if path.feature_names is None and hasattr(fitted, "feature_names_in_"):
-        path = path.with_names(tuple(map(str, before.get_feature_names_out())))
-    return replace(found, path=path, prepare=_Prepared(estimator, before))
+        return estimator, estimator, estimator.path_rows
+    return fitted, estimator, _Prepared(estimator, fitted[:-1])
 
 
 @dataclass(frozen=True)

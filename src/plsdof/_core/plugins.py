@@ -71,17 +71,22 @@ def opened(X: Any, y: Any, sample_weight: Any, *, progress: bool = False) -> Sou
     return plugin.open_source(X, y, sample_weight, progress=progress)
 
 
-# How paths and models are drawn
-# ------------------------------
+# How paths and models are drawn, and what answers for new rows
+# -------------------------------------------------------------
 
-_pictures: list[Callable[[], Any]] = []
+_packages: dict[str, Callable[[], Any]] = {}
 
 
-def announce_pictures(load: Callable[[], Any]) -> None:
-    """Say how the package of pictures is loaded, the first time it is needed."""
-    _pictures[:] = [load]
+def announce(name: str, load: Callable[[], Any]) -> None:
+    """Say how the package of "pictures" or "models" is loaded, the first time it is needed."""
+    _packages[name] = load
 
 
 def quick_look(result: object, **options: Any) -> Any:
     """Draw a path or a model."""
-    return _pictures[0]().quick_look(result, **options)
+    return _packages["pictures"]().quick_look(result, **options)
+
+
+def predictor_of(model: object, **options: Any) -> Any:
+    """Return what answers for new rows, `plsdof.models.predictor`."""
+    return _packages["models"]().predictor(model, **options)

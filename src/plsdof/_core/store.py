@@ -56,6 +56,7 @@ class Store:
         self.path = path
         self._known: dict[tuple[bytes, bool], _Known] = {}
         self._run: Run | None = None
+        self.q: dict[bytes, Array] = {}  # Q of rows left out, by folds: `chemometrics.rows`
 
     def left_out(
         self, fold: Integers, groups: int | None, *, through: int | None, walk: bool = False

@@ -40,8 +40,6 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
-from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -50,13 +48,11 @@ from scipy.special import fdtrc, ndtr, stdtr, stdtrit
 
 from plsdof._core.display import as_html, one_line, plural
 from plsdof._core.inputs import Array, as_choice, as_float, as_level, as_response, read_only
-from plsdof._core.left_out import spread_at
-from plsdof._core.model import Model, as_model
+from plsdof._core.model import Model
+from plsdof._core.plugins import predictor_of
 from plsdof.chemometrics.merit import UNDEFINED, figures_of_merit
-from plsdof.chemometrics.rows import hotelling_t2, q_residuals
 from plsdof.chemometrics.samples import averaged, spread_limit
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.inference.intervals import prediction_interval
 
 Columns = Mapping[str, npt.NDArray[Any]]
 # The fewest degrees of freedom of a calibration, as for intervals from rows left out.
@@ -101,34 +97,6 @@ class CalibrationErrors:
         return max(self.units - self.spent, _LEAST_DF)
 
 
-def calibration_errors(model: Model) -> CalibrationErrors:
-    """Return the errors of a model that has its data.
-
-    Examples
-    --------
-    >>> from plsdof import pls_path
-    >>> from plsdof.datasets import load_ozone
-    >>> found = calibration_errors(pls_path(*load_ozone(return_X_y=True))[2])
-    >>> round(found.rmsecv, 2), found.units, round(found.sec, 2), found.df
-    (4.62, 203.0, 4.54, 200.0)
-    """
-    left = model.left_out
-    units = float(len(left.y) if left.groups is None else left.groups)
-    df = left.n - model.parameter - 1.0 if model.path.parameter_name == "n_components" else 0.0
-    sec = math.sqrt(max(model.rss, 0.0) / df) if df > 0 else math.nan
-    line = own_line(model)
-    return CalibrationErrors(
-        rmsecv=model.rmse,
-        units=units,
-        spent=model.spent,
-        sec=sec,
-        df=df or math.nan,
-        slope=line.slope,
-        slope_std_error=line.std_error,
-        tails=tails(model.scores, left.sample_weight),
-    )
-
-
 def own_line(model: Model) -> "SlopeTest":
     """Return the line of the response on cross-validated predictions."""
     left = model.left_out
@@ -148,20 +116,6 @@ def tails(scores: Array, weights: Array | None = None) -> float:
     square = float(np.average(scores**2, weights=weights))
     fourth = float(np.average(scores**4, weights=weights))
     return max(fourth / square**2 - 3.0, 0.0) if square > 0 else 0.0
-
-
-def _with_data(model: Model) -> SimpleNamespace:
-    """Return a model that has its data, with the methods of one from a file."""
-    left = model.left_out
-    size = math.sqrt(np.average(model.scores**2, weights=left.sample_weight))
-    return SimpleNamespace(
-        calibration_errors=calibration_errors(model),
-        predict=model.predict,
-        expected_errors=lambda X: size * spread_at(model.leverage_at(X), left.fitted_share),
-        prediction_interval=partial(prediction_interval, model),
-        hotelling_t2=partial(hotelling_t2, model),
-        q_residuals=partial(q_residuals, model),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,7 +284,7 @@ def check_calibration(
     >>> check.verdicts[0].text, check.passed["sep"], check.is_good
     ('Bias significant: 2.19, limit 1.36.', True, False)
     """
-    asked = model if hasattr(type(model), "calibration_errors") else _with_data(as_model(model))
+    asked = predictor_of(model)
     level = as_level(level)
     if groups is not None:
         labels = np.asarray(groups)

@@ -11,7 +11,6 @@ taken as well, with X = U F Q' for orthonormal Q and F in the place of S (`diagn
 those of kernel PLS have scores, hence T^2, but no residuals in the predictors.
 """
 
-import weakref
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,6 +26,7 @@ from plsdof._core.inputs import Array
 from plsdof._core.left_out import conformal_quantile, usual_folds
 from plsdof._core.model import Model, as_model
 from plsdof._core.path import PLSPath
+from plsdof._core.standardize import standardize_observations
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
@@ -181,58 +181,56 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
         fold, count = known.fold, known.groups
     else:
         fold = usual_folds(len(given.y))
-    known_folds, key = _KNOWN.setdefault(path, {}), fold.tobytes()
-    if key not in known_folds or len(known_folds[key][0]) <= model.index:
-        most = max(1, model.index, min(len(path) - 1, _AT_ONCE))
-        with quietly():  # what there is to say of a fold was said of all rows
-            known_folds[key] = _measured(path, fold, most)
-    t2, q = known_folds[key]
+    left = path.store.left_out(fold, count, through=model.index)
     weights = np.ones(len(given.y)) if given.weights is None else given.weights
+    # Sums of weights of the fits without each fold: leverages are 1/n_f + |t|^2.
+    n = (weights.sum() - np.bincount(fold, weights))[fold]
+    t2 = (n - 1.0) * np.maximum(left.leverage[model.index] - 1.0 / n, 0.0)
     rows = partial(LeftOutValues, weights=weights, units=len(given.y) if count is None else count)
     return LeftOutRows(
-        t2=rows(values=inputs.read_only(t2[model.index])),
-        q=None if q is None else rows(values=inputs.read_only(q[model.index])),
+        t2=rows(values=inputs.read_only(t2)),
+        q=None if path.is_dual else rows(values=_left_out_q(path, fold, model.index)),
     )
 
 
-# T^2 and Q of rows left out by a path, by its folds.
-_KNOWN: weakref.WeakKeyDictionary[PLSPath, dict[bytes, tuple[Array, Array | None]]]
-_KNOWN = weakref.WeakKeyDictionary()
+def _left_out_q(path: PLSPath, fold: Integers, m: int) -> Array:
+    """Return Q of the rows left out, by as many components as are asked for together; kept."""
+    known, key = path.store.q, fold.tobytes()
+    if key not in known or len(known[key]) <= m:
+        most = max(1, m, min(path.most_components(), _AT_ONCE))
+        X, found = path.require_rows().X, np.zeros((most + 1, len(fold)))
+        with quietly():  # what there is to say of a fold was said of all rows
+            for f in range(int(fold.max()) + 1):
+                part, test = path.fit_rows(np.flatnonzero(fold != f)), fold == f
+                found[:, test] = _squared_residuals(as_score_path(part), X[test], most)
+        known[key] = inputs.read_only(found)
+    values: Array = known[key][m]
+    return values
 
 
-def _measured(path: PLSPath, fold: Integers, size: int) -> tuple[Array, Array | None]:
-    """Return T^2 and Q of the rows left out with 0, ..., size components. (size + 1, n) each."""
-    X = path.require_rows().X
-    t2, q = np.zeros((size + 1, len(X))), np.zeros((size + 1, len(X)))
-    for f in range(int(fold.max()) + 1):
-        part, test = as_score_path(path.fit_rows(np.flatnonzero(fold != f))), fold == f
-        exact, rows = part.exact.complete(), standardized_rows(part, X[test])
-        scores = rows @ _rotations(exact, size)
-        # A fold without further components stays at its last one.
-        taken = np.minimum(np.arange(size + 1), scores.shape[1])
-        sums = np.vstack([np.zeros(len(scores)), np.cumsum(scores.T**2, axis=0)])
-        t2[:, test] = (exact.spectrum.n - 1.0) * sums[taken]
-        if not path.is_dual:
-            loadings = times_predictors(part, exact.filter.scores[:, :size])
-            q[:, test] = _squared_residuals(rows, scores, loadings)[taken]
-    return inputs.read_only(t2), None if path.is_dual else inputs.read_only(q)
-
-
-def _squared_residuals(rows: Array, scores: Array, loadings: Array) -> Array:
-    """Return what the first 0, 1, ... components leave of every row. Shape (m + 1, n_rows)."""
-    left = np.array(rows)
+def _squared_residuals(path: PLSPath, X_new: Array, most: int) -> Array:
+    """Return what the first 0, ..., ``most`` components leave of new rows. (most + 1, n_new)."""
+    data = standardize_observations(
+        path.prepared_rows(), scale=path.recipe.options.get("scale", True)
+    )
+    unit, mean = row_units(data.units.x_scale), data.units.x_mean
+    most_here = min(most, path.most_components())
+    reach = path.leverage_of(np.eye(most_here + 1)[-1])
+    rotations = np.where(np.isfinite(unit), unit, 0.0) * reach.rotations
+    left = (path.new_rows(X_new) - mean) / unit
+    # Scores are orthonormal over the training rows, so that these times them are the loadings.
+    scores, loadings = left @ rotations.T, data.X.T @ (data.X @ rotations.T)
     found = [squared_rows(left)]
     for score, loading in zip(scores.T, loadings.T, strict=True):
-        left -= np.outer(score, loading)
+        left = left - np.outer(score, loading)
         found.append(squared_rows(left))
-    return np.array(found)
+    # A fold without further components stays at its last one.
+    return np.array(found + [found[-1]] * (most + 1 - len(found)))
 
 
-def _is_cross_validated(path: PLSPath, limit: str | None, new: bool) -> bool:
-    """Whether a limit comes from rows left out: by default for new rows, where there are data."""
-    if limit is None:
-        return new and has_left_out_limits(path)
-    return inputs.as_choice(limit, "limit", LIMITS) == "cross-validated"
+def _is_cross_validated(limit: str | None) -> bool:
+    """Whether the limit of training rows comes from rows left out."""
+    return limit is not None and inputs.as_choice(limit, "limit", LIMITS) == "cross-validated"
 
 
 def has_left_out_limits(path: PLSPath) -> bool:
@@ -289,18 +287,16 @@ def hotelling_t2(
     >>> result.values.round(2), round(result.limit, 2), result.flags.any()
     (array([0.98, 0.52, 0.52, 0.98]), 2.03, np.False_)
     """
+    if X_new is not None:
+        return _of_new_rows(model, "hotelling_t2", X_new, level, limit)
     model, level = as_model(model), inputs.as_level(level)
-    path, m, training = as_score_path(model.path), model.index, X_new is None
+    path, m = as_score_path(model.path), model.index
     exact = path.exact
-    if training:
-        scores = exact.to_rows(exact.filter.scores[:, :m])
-    else:
-        scores = standardized_rows(path, model.prepared(X_new)) @ _rotations(exact, m)
     n = exact.spectrum.n
-    values = (n - 1.0) * squared_rows(scores)
-    if _is_cross_validated(path, limit, not training) and m > 0:
+    values = (n - 1.0) * squared_rows(exact.to_rows(exact.filter.scores[:, :m]))
+    if _is_cross_validated(limit) and m > 0:
         return diagnose("t2", values, left_out_rows(model).t2.limit(level), level)
-    return diagnose("t2", values, t2_limit(n, m, level, training), level)
+    return diagnose("t2", values, t2_limit(n, m, level, True), level)
 
 
 def q_residuals(
@@ -348,27 +344,30 @@ def q_residuals(
     >>> q_residuals(path[1]).values.round(3)
     array([0.157, 0.298, 0.298, 0.157])
     """
+    if X_new is not None:
+        return _of_new_rows(model, "q_residuals", X_new, level, limit)
     model, level = as_model(model), inputs.as_level(level)
-    path, m, new = as_predictor_path(model.path, "Q"), model.index, X_new is not None
+    path, m = as_predictor_path(model.path, "Q"), model.index
     B, exact = residual_factor(path, m), path.exact.complete()
-    if new:
-        rows = standardized_rows(path, model.prepared(X_new))
-        loadings = times_predictors(path, exact.filter.scores[:, :m])
-        values = squared_rows(rows - rows @ _rotations(exact, m) @ loadings.T)
-        values[values <= (len(loadings) * _EPS) ** 2 * squared_rows(rows)] = 0.0
-    else:
-        values = squared_rows(exact.to_rows(B))
-    if _is_cross_validated(path, limit, new) and B.any():
+    values = squared_rows(exact.to_rows(B))
+    if _is_cross_validated(limit) and B.any():
         left = left_out_rows(model).q
         assert left is not None
         return diagnose("q", values, left.limit(level), level)
     found, spectrum = q_limit(residual_variances(path, B), level), exact.spectrum
     notes = [found.message]
-    if new and B.any():
-        notes.append("New rows exceed a limit made from training rows too often if n is small.")
     if spectrum.unresolved * spectrum.floor > 1e-3 * np.linalg.norm(B) ** 2:
         notes.append("Q is near the resolution of the Gram matrix; fit with solver='svd'.")
     return diagnose("q", values, replace(found, message=" ".join(filter(None, notes))), level)
+
+
+def _of_new_rows(
+    model: Any, name: str, X_new: Any, level: float, limit: LimitKind | None
+) -> Diagnostic:
+    """Ask what answers for new rows."""
+    asked = model if hasattr(model, name) else as_model(model).predictor
+    found: Diagnostic = getattr(asked, name)(X_new, level=level, limit=limit)
+    return found
 
 
 def score_spread(path: PLSPath, level: float) -> tuple[Array, Array]:

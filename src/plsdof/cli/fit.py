@@ -29,9 +29,10 @@ from plsdof.cli._options import (
     check_outputs,
 )
 from plsdof.errors import InvalidInputError
-from plsdof.files.models import FrozenModel, load_model, save_model
 from plsdof.files.writing import TABLE_ENDINGS, atomic_write, write_tables
 from plsdof.inference.intervals import prediction_interval
+from plsdof.models.files import load_model, save_model
+from plsdof.models.predictor import Predictor
 from plsdof.workbench.fitting import Fitted, fit_problem, refuse_other_responses, updated
 from plsdof.workbench.problems import is_streamed, read_problems
 from plsdof.workbench.reading import JoinedReading
@@ -122,7 +123,7 @@ def _fitted(
     reading: JoinedReading,
     request: Request,
     output: Output,
-    parent: FrozenModel | None,
+    parent: Predictor | None,
     *,
     streamed: bool,
 ) -> list[Fitted]:
@@ -151,7 +152,7 @@ def _fitted(
     return found
 
 
-def _tables_of(parent: FrozenModel, files: Sequence[Path]) -> Sequence[Path]:
+def _tables_of(parent: Predictor, files: Sequence[Path]) -> Sequence[Path]:
     """Return the first of the tables: those whose SHA-256 the parent has recorded.
 
     That is the first one if the parent has none, or if no other table could be meant.

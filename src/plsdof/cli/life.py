@@ -13,9 +13,10 @@ from plsdof.chemometrics.transfer import Method, TransferFit
 from plsdof.cli import _show as show
 from plsdof.cli._options import JSON, LIMIT_CROSSED, PAGE, File, Printing, check_outputs
 from plsdof.errors import InvalidInputError
-from plsdof.files.models import FrozenModel, load_model, save_model
 from plsdof.files.reading import Reading
 from plsdof.files.writing import append_table
+from plsdof.models.files import load_model, save_model
+from plsdof.models.predictor import Predictor
 from plsdof.workbench.checking import Checked, read_log
 from plsdof.workbench.reading import JoinedReading
 
@@ -138,7 +139,7 @@ def adjust(
 
 
 def _finish(
-    command: str, new: FrozenModel, out: Path, printing: Printing, content: Mapping[str, Any]
+    command: str, new: Predictor, out: Path, printing: Printing, content: Mapping[str, Any]
 ) -> None:
     """Save a model, and show what became of it, and where it is."""
     save_model(new, out)

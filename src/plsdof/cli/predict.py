@@ -15,9 +15,10 @@ from plsdof.analysis.remarks import percent
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit
 from plsdof.cli import _show as show
 from plsdof.cli._options import File, Printing, check_outputs
-from plsdof.files.models import FrozenModel, load_model
 from plsdof.files.reading import Reading
 from plsdof.files.writing import TABLE_ENDINGS, write_tables
+from plsdof.models.files import load_model
+from plsdof.models.predictor import Predictor
 from plsdof.workbench.predicting import Columns, Predictions, response_of, side_by_side
 
 
@@ -80,7 +81,7 @@ def predict(
             show.remark(screen, f"Wrote the {what}", where)
 
 
-def _names(models: Sequence[FrozenModel], files: Sequence[Path]) -> list[str]:
+def _names(models: Sequence[Predictor], files: Sequence[Path]) -> list[str]:
     """Return what tells models apart: their responses, or the names of their files, or numbers."""
     names = [response_of(one) for one in models]
     if len(set(names)) < len(names):
@@ -106,7 +107,7 @@ _GAP = 3  # characters between two columns
 _SHORTEST_LABEL, _LONGEST_LABEL = 8, 24
 
 
-def _described(model: FrozenModel) -> str:
+def _described(model: Predictor) -> str:
     name = model.method.upper() if model.parameter_name == "n_components" else model.method
     average = model.responses[0].choice.get("rule") == "average"
     return f"{name}{', ' if average else ' with '}{model.in_words}"

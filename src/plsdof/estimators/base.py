@@ -26,7 +26,7 @@ from plsdof._core.inputs import Array, feature_names
 from plsdof._core.left_out import MOST_COMPONENTS, LeftOut
 from plsdof._core.model import Model, pooled
 from plsdof._core.path import Path
-from plsdof._core.plugins import plugin_for
+from plsdof._core.plugins import plugin_for, predictor_of
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.standardize import observe
 from plsdof._core.warnings import quietly, warn_caller
@@ -44,7 +44,7 @@ from plsdof.selection.cross_validation import cross_validate
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from plsdof.files.frozen import FrozenModel
+    from plsdof.models import Predictor
 
 
 # Rows, checked once
@@ -608,26 +608,23 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
         rows = self.path_rows(X)
-        if hasattr(self, "coef_") and not self._takes_holes:
-            return np.asarray(rows @ self.coef_.T + self.intercept_)
         predicted = [one.predict(rows) for one in self.models_]
         return np.asarray(predicted[0] if self._one_response else np.column_stack(predicted))
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file without code; `plsdof.load_model` reads it."""
-        from plsdof.files.models import save_model
+        from plsdof.models.files import save_model
 
         save_model(self, file)
 
-    def without_data(self) -> "FrozenModel":
+    def without_data(self) -> "Predictor":
         """Return the model without its training data: small to pickle, quick to predict.
 
         It has predict, score and predict_interval by the errors of rows left out. A file that
         `save` writes has the other intervals, and the distances T^2 and Q, too.
         """
-        from plsdof.files.frozen import frozen_model
-
-        return frozen_model(self, intervals=False)
+        found: Predictor = predictor_of(self).frozen(intervals=False)
+        return found
 
     def adjusted(
         self,
@@ -637,14 +634,13 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         *,
         reason: str,
         force: bool = False,
-    ) -> "FrozenModel":
-        """Return a frozen model whose predictions are corrected by control samples.
+    ) -> "Predictor":
+        """Return a predictor whose predictions are corrected by control samples.
 
-        See `plsdof.files.frozen.FrozenModel.adjusted`.
+        See `plsdof.models.Predictor.adjusted`.
         """
-        from plsdof.files.frozen import frozen_model
-
-        return frozen_model(self).adjusted(X, y, kind, reason=reason, force=force)
+        found: Predictor = predictor_of(self).adjusted(X, y, kind, reason=reason, force=force)
+        return found
 
     @property
     def one_response(self) -> bool:

@@ -451,11 +451,10 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         return PermutationTest.of(tried, float(scores[0][0]))
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a JSON file; `plsdof.load_model` reads its decision values."""
-        from plsdof.files.classes import frozen_classifier
-        from plsdof.files.models import save_model
+        """Write the fitted model to a JSON file without code; `plsdof.load_model` reads it."""
+        from plsdof.models.files import save_model
 
-        save_model(frozen_classifier(self._fitted()), file)
+        save_model(self._fitted(), file)
 
     def vip(self) -> Any:
         """Return the importance of every variable for all classes together. Shape (p,).

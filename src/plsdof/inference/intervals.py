@@ -18,7 +18,6 @@ from plsdof._core.criteria import Noise
 from plsdof._core.display import as_html, data_frame, one_line
 from plsdof._core.inputs import (
     Array,
-    as_choice,
     as_draws,
     as_generator,
     as_level,
@@ -27,7 +26,7 @@ from plsdof._core.inputs import (
     row_labels,
 )
 from plsdof._core.model import Model, as_model, require_noise
-from plsdof.errors import InvalidInputError
+from plsdof._core.plugins import predictor_of
 from plsdof.inference.covariance import COVARIANCES as COVARIANCES
 from plsdof.inference.covariance import Covariance as Covariance
 from plsdof.inference.covariance import covariance_root, residual_share, satterthwaite
@@ -547,46 +546,22 @@ def prediction_interval(
     >>> prediction_interval(model, X[:1], kind="mean", noise="jacobian").upper.round(1)
     array([11.5])
     """
-    as_choice(kind, "kind", get_args(IntervalKind))
-    model, labels = as_model(model), row_labels(X_new)
-    by_left_out = (
-        method is None
-        and noise is None
-        and covariance == "homoscedastic"
-        and model.path.given is not None
-    )
-    if method is None:
-        method = "left-out" if by_left_out and kind == "observation" else "normal"
-    as_choice(method, "method", INTERVAL_METHODS)
-    if method == "left-out":
-        if kind != "observation":
-            raise InvalidInputError(
-                "method='left-out' is for kind='observation': errors of rows left out are those of "
-                f"observations. For kind={kind!r} use method='normal'."
-            )
-        center, half = model.predict(X_new), model.half_widths(X_new, level)
-        unknown = read_only(np.full(len(center), np.nan))
-        facts = {"level": level, "names": labels, "assumptions": left_out_words(model)}
-        return interval_around(center, half, std_error=unknown, critical=np.nan, **facts)
-    rows = model.path.new_rows(model.prepared(X_new))
-    root, exact = covariance_root(model, covariance, noise=noise), model.exact
-    units, coef = exact.units, exact.standardized_coef[model.row]
-    center = np.asarray(units.y_mean + exact.standardized_times(rows, coef))
-    std_error, critical = root.std_error_at(model, rows), critical_value(level, root.df)
-    if kind == "observation":
-        std_error = np.hypot(std_error, np.sqrt(root.noise_variance))
-    half = critical * std_error
-    if kind == "mean" and by_left_out:
-        half = np.minimum(half, model.half_widths(X_new, level))
-    words = normal_words(model.label, kind, covariance)
-    facts = {"level": level, "names": labels, "assumptions": words}
-    return interval_around(center, half, std_error=read_only(std_error), critical=critical, **facts)
+    by_normal = noise is not None or covariance != "homoscedastic"
+    if method is None and by_normal:
+        method = "normal"
+    asked = model
+    if not hasattr(model, "prediction_interval"):
+        asked = as_model(model).predictor
+    if by_normal:
+        asked = predictor_of(as_model(model), noise=noise, covariance=covariance)
+    found: Interval = asked.prediction_interval(X_new, level=level, kind=kind, method=method)
+    return found
 
 
-def normal_words(model: str, kind: str, covariance: str = "homoscedastic") -> str:
+def normal_words(model: str, kind: str, covariance: str | None) -> str:
     """Say in one line what an interval of method "normal" assumes."""
     start = "Normal noise. " if kind == "observation" else ""
-    return f"{start}{_held_fixed(model, covariance)}; {_COVERED[kind]}."
+    return f"{start}{_held_fixed(model, covariance or 'homoscedastic')}; {_COVERED[kind]}."
 
 
 def left_out_words(model: Model) -> str:

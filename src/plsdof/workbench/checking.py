@@ -20,11 +20,12 @@ from plsdof.chemometrics.checks import (
     correction,
 )
 from plsdof.errors import InvalidInputError
-from plsdof.files.classes import CLASSES
 from plsdof.files.columns import shortened
-from plsdof.files.models import FrozenModel, model_checksum
 from plsdof.files.tables import Table, located
 from plsdof.files.text import require_pandas
+from plsdof.models.files import model_checksum
+from plsdof.models.fitted import CLASSES
+from plsdof.models.predictor import Predictor
 from plsdof.workbench.predicting import NewRows, new_rows, row_name
 from plsdof.workbench.reading import as_table, averaged_table
 
@@ -44,7 +45,7 @@ class Checked:
 
     Attributes
     ----------
-    model : FrozenModel
+    model : Predictor
     rows : NewRows
     table : str
         Name of the table.
@@ -54,7 +55,7 @@ class Checked:
     time : str
     """
 
-    model: FrozenModel
+    model: Predictor
     rows: NewRows
     table: str
     found: CalibrationCheck
@@ -117,7 +118,7 @@ class Checked:
 
 
 def check(
-    model: FrozenModel,
+    model: Predictor,
     table: Any,
     log: Any = None,
     *,
@@ -130,7 +131,7 @@ def check(
 
     Parameters
     ----------
-    model : FrozenModel
+    model : Predictor
     table : Table or data frame
         Control samples; without reference values only their distances are looked at.
     log : pandas.DataFrame, optional
@@ -173,7 +174,7 @@ def check(
     return Checked(model=model, rows=rows, table=name, found=found, before=before, time=now())
 
 
-def of_model(log: Any, model: FrozenModel) -> Any:
+def of_model(log: Any, model: Predictor) -> Any:
     """Return the lines of a log that are of a model."""
     return log[log["model"] == model_checksum(model)[:12]]
 
@@ -195,7 +196,7 @@ def read_log(file: Any) -> Any:
 
 
 def control_rows(
-    model: FrozenModel, table: Table, *, missing: str | None = None, label: str | None = None
+    model: Predictor, table: Table, *, missing: str | None = None, label: str | None = None
 ) -> NewRows:
     """Return the complete rows of a table, with reference values if it has them."""
     if model.method == CLASSES or len(model.responses) > 1:
@@ -222,14 +223,14 @@ class Adjusted:
 
     Attributes
     ----------
-    model : FrozenModel
+    model : Predictor
         The corrected one.
     kind : str
     made : Correction
     notes : tuple of str
     """
 
-    model: FrozenModel
+    model: Predictor
     kind: Kind
     made: Correction
     notes: tuple[str, ...]
@@ -240,7 +241,7 @@ class Adjusted:
 
 
 def adjust(
-    model: FrozenModel,
+    model: Predictor,
     table: Any,
     kind: Kind,
     *,
@@ -253,7 +254,7 @@ def adjust(
 
     Parameters
     ----------
-    model : FrozenModel
+    model : Predictor
     table : Table or data frame
     kind : {"bias", "slope"}
     reason : str
@@ -292,7 +293,7 @@ def adjust(
     return Adjusted(model=new, kind=kind, made=made, notes=(errors, *more, *rows.notes))
 
 
-def _referenced(model: FrozenModel, rows: NewRows) -> tuple[Array, Array]:
+def _referenced(model: Predictor, rows: NewRows) -> tuple[Array, Array]:
     """Return the rows with reference values, and these."""
     if "observed" not in rows.columns:
         raise InvalidInputError(f"the table has no column {shortened(model.response)}.")

@@ -17,7 +17,8 @@ from plsdof.analysis.data import TableProblem
 from plsdof.analysis.remarks import significant
 from plsdof.analysis.tables import Columns, all_tables, to_content
 from plsdof.errors import InvalidInputError
-from plsdof.files.models import FrozenModel
+from plsdof.models.fitted import predictor
+from plsdof.models.predictor import Predictor
 from plsdof.workbench.problems import problems_of
 from plsdof.workbench.reading import JoinedReading, as_table
 
@@ -32,13 +33,13 @@ class Fitted:
         What was asked for.
     analysis : Analysis or ClassAnalysis
         What was found; what is read of it is computed then, once.
-    parent : FrozenModel or None
+    parent : Predictor or None
         The model that this one updates.
     """
 
     request: Request
     analysis: Analysis | ClassAnalysis
-    parent: FrozenModel | None = None
+    parent: Predictor | None = None
 
     @property
     def response(self) -> str:
@@ -56,28 +57,24 @@ class Fitted:
         return found.to_content() if isinstance(found, ClassAnalysis) else to_content(found)
 
     @cached_property
-    def predictor(self) -> FrozenModel:
+    def predictor(self) -> Predictor:
         """What predicts new rows; a model file holds it."""
-        from plsdof.files.classes import frozen_classifier
-        from plsdof.files.models import frozen_model
-
         found, data, label = self.analysis, self.analysis.data, self.request.label
         label = label or self.request.average_by
         source = {"file": data.source, "rows": data.shape[0], "dropped": data.dropped}
         source |= {} if label is None else {"id": label}  # names the rows in predictions, too
         facts: dict[str, Any] = {"names": data.names, "response": data.response}
         if isinstance(found, ClassAnalysis):
-            chain = data.preprocessing
-            return frozen_classifier(found.model, source=source, preprocessing=chain, **facts)
-        model = frozen_model(
+            return predictor(found.model, source=source, preprocessing=data.preprocessing, **facts)
+        model = predictor(
             found.model,
             source=source | {"recipe": found.recipe},
             noise=found.noise_kind,
-            intervals=found.request.intervals or data.has_intervals,
+            intervals=found.request.intervals,
             # Each recipe of an average has its own.
             preprocessing=None if len(members_of(found.model)) > 1 else data.preprocessing,
             **facts,
-        )
+        ).frozen(intervals=data.has_intervals or found.request.intervals is not None)
         source = {**model.source, **_repeatability(data, model)}
         return replace(model, source=source, parent=self.parent.sha256 if self.parent else "")
 
@@ -120,7 +117,7 @@ def fit_problem(data: TableProblem, request: Request) -> Fitted:
     return Fitted(request=request, analysis=classified(data, asked))
 
 
-def _repeatability(data: TableProblem, model: FrozenModel) -> dict[str, Any]:
+def _repeatability(data: TableProblem, model: Predictor) -> dict[str, Any]:
     """Return how far predictions of replicates are apart, for a file; nothing without them."""
     if data.measured is None:
         return {}
@@ -141,7 +138,7 @@ def _repeatability(data: TableProblem, model: FrozenModel) -> dict[str, Any]:
 
 
 def update(
-    parent: FrozenModel,
+    parent: Predictor,
     table: Any,
     request: Request,
     reading: JoinedReading | None = None,
@@ -152,7 +149,7 @@ def update(
 
     Parameters
     ----------
-    parent : FrozenModel
+    parent : Predictor
         The model that is updated.
     table : Table or data frame
         Its ``first`` rows are those that the parent was fitted to, as a table.
@@ -178,7 +175,7 @@ def update(
     return updated(found, parent, first)
 
 
-def updated(found: Fitted, parent: FrozenModel, first: int) -> Fitted:
+def updated(found: Fitted, parent: Predictor, first: int) -> Fitted:
     """Return a fit that says what it changes; the ``first`` rows are those of the parent."""
     if isinstance(found.analysis, ClassAnalysis):
         raise InvalidInputError(f"{found.response!r:.40} holds classes, which are not updated.")
@@ -187,7 +184,7 @@ def updated(found: Fitted, parent: FrozenModel, first: int) -> Fitted:
     return replace(found, analysis=analysis, parent=parent)
 
 
-def refuse_other_responses(parent: FrozenModel, request: Request) -> None:
+def refuse_other_responses(parent: Predictor, request: Request) -> None:
     """Refuse to update a model of another response."""
     if tuple(one.response for one in parent.responses) != request.response:
         raise InvalidInputError("The parent is a model of another response.")
@@ -197,7 +194,7 @@ def refuse_other_responses(parent: FrozenModel, request: Request) -> None:
 _OF_ROWS = ("made", "data", "sha256", "test rows", "rows excluded")
 
 
-def _what_changed(analysis: Analysis, parent: FrozenModel, first: int) -> list[Remark]:
+def _what_changed(analysis: Analysis, parent: Predictor, first: int) -> list[Remark]:
     """Say what a fit to more rows changes; the ``first`` rows are those of the parent."""
     data = analysis.data
     old, y = data.rows.numbers <= first, data.rows.y

@@ -15,11 +15,11 @@ from plsdof.analysis.tables import records
 from plsdof.chemometrics.checks import ALL_UNLIKE, doubtful_references
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.errors import InvalidInputError
-from plsdof.files.classes import CLASSES, class_probabilities
 from plsdof.files.columns import labels_of, listed, shortened
-from plsdof.files.models import FrozenModel
 from plsdof.files.tables import Table, located
 from plsdof.inference.intervals import INTERVAL_METHODS
+from plsdof.models.fitted import CLASSES
+from plsdof.models.predictor import Predictor
 from plsdof.workbench import reading as tables
 from plsdof.workbench.reading import Mask, as_table
 
@@ -32,7 +32,7 @@ Columns = dict[str, npt.NDArray[Any]]
 
 
 def predict(
-    models: FrozenModel | Sequence[FrozenModel],
+    models: Predictor | Sequence[Predictor],
     table: Any,
     *,
     level: float = 0.95,
@@ -45,7 +45,7 @@ def predict(
 
     Parameters
     ----------
-    models : FrozenModel or sequence of them
+    models : Predictor or sequence of them
     table : Table or data frame
     level : float
         Of the intervals.
@@ -77,7 +77,7 @@ def predict(
     if intervals is not None:
         as_choice(intervals, "intervals", INTERVAL_METHODS)
     table = as_table(table)
-    several = [models] if isinstance(models, FrozenModel) else list(models)
+    several = [models] if isinstance(models, Predictor) else list(models)
     if any(one.method == CLASSES for one in several) and (intervals or average_by):
         raise InvalidInputError("--intervals and --average-by are for models of numbers.")
     with located(table.source):
@@ -93,7 +93,7 @@ def predict(
     return found
 
 
-def response_of(model: FrozenModel) -> str:
+def response_of(model: Predictor) -> str:
     """Return what a model predicts, a measured response or classes."""
     return str(model.source["classes_of"]) if model.method == CLASSES else model.response
 
@@ -136,7 +136,7 @@ class Predictions:
     notes: tuple[str, ...]
     assumptions: str = ""
 
-    def to_content(self, model: FrozenModel) -> dict[str, Any]:
+    def to_content(self, model: Predictor) -> dict[str, Any]:
         """Return them as JSON has them."""
         return {
             "response": response_of(model),
@@ -177,7 +177,7 @@ class NewRows:
 
 
 def new_rows(
-    model: FrozenModel, rows: Table, *, missing: str | None = None, label: str | None = None
+    model: Predictor, rows: Table, *, missing: str | None = None, label: str | None = None
 ) -> NewRows:
     """Find the columns of a model in a table; extra ones are ignored, the order does not matter."""
     of_fit = model.source.get("id")
@@ -212,7 +212,7 @@ def new_rows(
 
 
 def _predicted(
-    model: FrozenModel,
+    model: Predictor,
     rows: Table,
     *,
     level: float = 0.95,
@@ -267,10 +267,10 @@ def _predicted(
     )
 
 
-def _predicted_classes(model: FrozenModel, new: NewRows) -> Predictions:
+def _predicted_classes(model: Predictor, new: NewRows) -> Predictions:
     """Return predicted classes and their probabilities."""
     classes = np.array([one.response for one in model.responses])
-    proba, columns, notes = class_probabilities(model, new.X[new.complete]), new.columns, new.notes
+    proba, columns, notes = model.predict_proba(new.X[new.complete]), new.columns, new.notes
     best = classes[np.argmax(proba, axis=1)].astype(object)
     if model.class_limits is not None:
         best[~model.belongs(new.X[new.complete]).any(axis=1)] = "none of these"
@@ -285,7 +285,7 @@ def _predicted_classes(model: FrozenModel, new: NewRows) -> Predictions:
 
 
 def _without_holes(
-    model: FrozenModel, X: Array, names: tuple[str, ...], missing: str | None
+    model: Predictor, X: Array, names: tuple[str, ...], missing: str | None
 ) -> tuple[Array, Mask, tuple[str, ...]]:
     """Return rows, which values forbid a prediction, and what was filled."""
     notes: tuple[str, ...] = ()
@@ -305,7 +305,7 @@ def _without_holes(
     return X, holes, notes
 
 
-def _undefined(model: FrozenModel, X: Array, complete: Mask) -> Any:
+def _undefined(model: Predictor, X: Array, complete: Mask) -> Any:
     """Return the error about rows that preprocessing is not defined for, None if there are none."""
     try:
         model.predict(X[complete]) if complete.any() else None
@@ -316,7 +316,7 @@ def _undefined(model: FrozenModel, X: Array, complete: Mask) -> Any:
     return None
 
 
-def with_spread(predicted: Predictions, model: FrozenModel, single: Table, by: str) -> Predictions:
+def with_spread(predicted: Predictions, model: Predictor, single: Table, by: str) -> Predictions:
     """Add how far predictions of the replicates of each sample are apart, and how far they may be.
 
     Columns replicates, spread (a standard deviation) and, if the model knows what is usual,
@@ -392,14 +392,14 @@ def row_name(columns: Columns, i: int) -> str:
     return shortened(label) if label else str(columns["row"][i])
 
 
-def _why_no_check(model: FrozenModel) -> str:
+def _why_no_check(model: Predictor) -> str:
     reason = "the model was saved without what T^2 and Q need"
     if model.method != "pls":
         reason = f"T^2 and Q are for PLS, and the model is one of {model.method}"
     return f"Rows unlike the calibration rows are not marked: {reason}."
 
 
-def observed(model: FrozenModel, rows: Table) -> tuple[Any, tuple[str, ...]]:
+def observed(model: Predictor, rows: Table) -> tuple[Any, tuple[str, ...]]:
     """Return the response if the table has it, and what of it cannot be compared with."""
     name = response_of(model)
     if name not in rows.names:

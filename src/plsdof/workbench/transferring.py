@@ -9,8 +9,8 @@ from plsdof._core.inputs import Array
 from plsdof.chemometrics.transfer import Method, TransferFit, fit_transfer, interpolation
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import header_number, shortened
-from plsdof.files.models import FrozenModel
 from plsdof.files.tables import Table, located
+from plsdof.models.predictor import Predictor
 from plsdof.workbench.checking import now
 from plsdof.workbench.predicting import observed
 from plsdof.workbench.reading import as_table, match_columns, row_labels
@@ -22,7 +22,7 @@ class Transferred:
 
     Attributes
     ----------
-    model : FrozenModel
+    model : Predictor
     found : TransferFit
         The ways that were compared.
     pairs : int
@@ -30,7 +30,7 @@ class Transferred:
     notes : tuple of str
     """
 
-    model: FrozenModel
+    model: Predictor
     found: TransferFit
     pairs: int
     notes: tuple[str, ...]
@@ -43,7 +43,7 @@ class Transferred:
 
 
 def transfer(
-    model: FrozenModel,
+    model: Predictor,
     primary: Any,
     secondary: Any,
     method: Method = "auto",
@@ -56,7 +56,7 @@ def transfer(
 
     Parameters
     ----------
-    model : FrozenModel
+    model : Predictor
     primary, secondary : Table or data frame
         Samples on the instrument of the model and on the other one, paired by their names.
     method : {"auto", "bias", "ds", "pds"}
@@ -104,7 +104,7 @@ def transfer(
 
 
 def _spectra(
-    model: FrozenModel, table: Table, *, interpolate: bool
+    model: Predictor, table: Table, *, interpolate: bool
 ) -> tuple[Array, Array | None, tuple[str, ...]]:
     """Return spectra on the axis of a model; if interpolated, by which matrix and from where."""
     W = None

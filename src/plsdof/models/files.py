@@ -1,12 +1,12 @@
-r"""A frozen model as a JSON file: all that predictions and their intervals need, and no code.
+r"""A predictor as a JSON file: all that predictions and their intervals need, and no code.
 
 The file is one JSON object (UTF-8; numbers are decimals that read back to the same 64-bit float).
-Its entries are the fields of `plsdof.files.frozen.FrozenModel`; those that are null or empty may be
+Its entries are the fields of `plsdof.models.Predictor`; those that are null or empty may be
 absent. A matrix is an object: rows, columns, and values, row after row, as base64 of little-endian
 64-bit floats.
 
 =================  ============================================================================
-format, version    "plsdof-model", and 4; version 3 is read, what is newer is refused
+format, version    "plsdof-model", and 5; version 4 is read, what is newer is refused
 package, created   what wrote the file, and when (UTC, ISO 8601)
 parent             checksum of the model file that this one was made from
 source             where the training data came from (file, rows, dropped, id)
@@ -19,17 +19,18 @@ one_response       whether predictions have one dimension, as y had
 transfer           null, or a step in front of all else: kind, offset (p), and a matrix (q, p), or
                    bands (2 w + 1, p), names (q) of the columns of new rows, date, reason, rows
 preparations       a list of objects, what may happen to rows before coefficients:
-x_mean, x_scale      p means and p scales; a scale is null where the column does not vary
+x_mean               p means
 preprocessing        null, or an object: steps, a text such as "msc,savgol:15:2:1", and learned,
                      for every step an object of lists of p numbers
 kernel               null, or an object: name, degree, coef0 and gamma (inverse width, or null) of
-                     a kernel, a matrix of training rows (k, p), standardised, and mean (k), their
-                     mean kernel values
-responses          a list of objects, one for each response:
+                     a kernel, scale (p), null where a column does not vary, a matrix of training
+                     rows (k, p), standardised, and mean (k), their mean kernel values
+labels             of a classifier: the classes, in the order of the responses
+responses          a list of objects, one for each response, or class:
 response             its name
 members              a list of objects: preparation (its position, from 0), coef (p, or k of a
                      kernel), weight, rotations R (m, p or k), shares (m) of their components
-y_mean               mean of the response
+y_mean               prediction at the mean row
 parameter, dof       number of components or alpha; Degrees of Freedom, or null if not counted
 choice               how the model was chosen (criterion, rule, label, message)
 scores               errors of rows left out, where intervals come from
@@ -38,12 +39,14 @@ weights, groups      null, or weights of these rows; null, or the number of grou
 spent                degrees of freedom that are lost for intervals of few rows or groups
 reach                how much intervals widen with the leverage; 0 if they do not
 rmsecv, sec          errors of rows left out and of calibration, or null
+slope,               of the response on cross-validated predictions, and its standard error, or
+slope_std_error      null
 noise_variance       sigma^2, or null if the data leave nothing to estimate it from
-df                   degrees of freedom of the t distribution (Satterthwaite's nu), or null
-factor               null, or a matrix G (k, p)
-check                null, or an object: a matrix of loadings L (m, p), a list
-                     residual_variances, lists t2, q and weights of rows left out, and units, the
-                     number of these rows, or of groups of them
+normal               null, or an object: a matrix factor G (k, p), level (k), and df, the degrees of
+                     freedom of the t distribution (Satterthwaite's nu)
+check                null, or an object: components, their number m, scale (p), a matrix of
+                     loadings L (m, p), a list residual_variances, lists t2, q and weights of
+                     rows left out, and units, the number of these rows, or of groups of them
 adjustments          a list of corrections: kind, slope, intercept, date, reason, rows, parent
 class_limits       null, or an object with the limits of classes, null where there is none: mean
                    and scale (p), t2 and q (K); matrices rotations and loadings (p, m), centres
@@ -52,29 +55,28 @@ sha256             checksum of everything else: of the object without this entry
                    no white space, non-ASCII characters as \uXXXX
 =================  ============================================================================
 
-The transfer step comes first, then preprocessing: x is a row after both. With u = (x - x_mean) /
-x_scale, 0 where the scale is null, the prediction for a new row x is the sum over members
+The transfer step comes first, then preprocessing: with x a row after both, minus x_mean, or the
+kernel values of x / scale and the training rows, minus mean, the prediction for a new row is the
+sum over members
 
-    y_mean + sum coef'(x - x_mean),     or     y_mean + sum coef'(k(u) - mean)
+    y_mean + sum coef'x.
 
-with the kernel values k(u) of u and the training rows. Then each adjustment makes intercept +
-slope * prediction of it, and intervals slope times as wide. An interval for a new observation
-reaches to both sides as far as `plsdof.Model.half_width` says, the level (n + 1)-th smallest of the
-scores where there is one (on the line between two; the larger one if reach is 0), times
-sqrt(1 + reach h), h = 1/n + sum over members and components of shares (R u)^2. Those of method
-"normal" have the variance sigma^2 (1/n + |G u|^2) of the mean, sigma^2
-(1 + 1/n + |G u|^2) of an observation, and t with ``df`` degrees of freedom.
-G'G = D A A' D, where A is the factor d beta / d y and D the scales; rows of G that are zero up to
-rounding are left out, so that it is never larger than the training data.
+Then each adjustment makes intercept + slope * prediction of it, and intervals slope times as wide.
+Values of a classifier are discriminant functions, whose softmax are probabilities. An interval for
+a new observation reaches to both sides as far as `plsdof.Model.half_width` says, the level
+(n + 1)-th smallest of the scores where there is one (on the line between two), times
+sqrt(1 + reach h), h = 1/n + sum over members and components of shares (R x)^2. Those of method
+"normal" have the variance |level + G x|^2 of the mean, sigma^2 more of an observation, and t with
+``df`` degrees of freedom. GG' restricted to the training rows is what the covariance of the
+coefficients says of them; directions that add less than 1e-6 sigma^2 / n there are left out.
 
-How far a row is from those of the training is, by the member with most weight, (n - 1) |R u|^2,
-Hotelling's T^2, and |u - L'R u|^2, its Q residual; where all scales are 1 or null, null counts as 1
-in them.
+How far a row is from those of the training is, by the member with most weight, (n - 1) |R x|^2,
+Hotelling's T^2, and |x / scale - L'R x|^2, its Q residual.
 
-*Version 3* has x_mean, x_scale, preprocessing and kernel beside names, coef and gamma beside
-y_mean, and rotations in check.
+*Version 4* has x_scale beside x_mean, rotations of x / x_scale, and factor and df in the place of
+normal, with the variance sigma^2 (1/n + |G (x / x_scale)|^2) of the mean.
 
-Size: about 100 p bytes for each response, 10.7 (k + 2 m) p for its matrices, if they are kept.
+Size: about 60 p bytes for each response, 10.7 (k + 2 m) p for its matrices, if they are kept.
 """
 
 import base64
@@ -93,27 +95,24 @@ import numpy as np
 
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.model import Fitted, Model
+from plsdof.chemometrics.rows import row_units
 from plsdof.errors import InvalidInputError
-from plsdof.files.frozen import FrozenModel as FrozenModel
-from plsdof.files.frozen import Preparation
-from plsdof.files.frozen import frozen_model as frozen_model
 from plsdof.files.writing import atomic_write, plain
+from plsdof.models.fitted import CLASSES, predictor
+from plsdof.models.predictor import Predictor, Preparation
 from plsdof.variants.pls2 import PLS2Model
 
 FORMAT = "plsdof-model"
-# Version 4 has preparations and members, adjustments and transfer steps.
-VERSION, OLDEST = 4, 3
+VERSION, OLDEST = 5, 4
 
 
-def save_model(
-    model: FrozenModel | Model | PLS2Model | Fitted, file: str | os.PathLike[str]
-) -> None:
+def save_model(model: Predictor | Model | PLS2Model | Fitted, file: str | os.PathLike[str]) -> None:
     """Write a model to a JSON file, complete or not at all.
 
     Parameters
     ----------
-    model : FrozenModel, Model, or a fitted estimator
-        See `plsdof.files.frozen_model` for what else may be given.
+    model : Predictor, Model, or a fitted estimator
+        See `plsdof.predictor` for what else may be given.
     file : path
 
     Examples
@@ -127,14 +126,14 @@ def save_model(
     ...     load_model(Path(folder) / "model.json").predict([[3.0]]).round(2)
     array([2.75])
     """
-    content = to_content(model if isinstance(model, FrozenModel) else frozen_model(model))
+    content = to_content(predictor(model).frozen())
     content["sha256"] = checksum(content)
     lines = (f" {json.dumps(key)}: {json.dumps(content[key], allow_nan=False)}" for key in content)
     with atomic_write(file) as stream:
         stream.write(("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 
-def load_model(file: str | os.PathLike[str]) -> FrozenModel:
+def load_model(file: str | os.PathLike[str]) -> Predictor:
     """Read a model from a JSON file.
 
     Raises
@@ -152,7 +151,7 @@ def load_model(file: str | os.PathLike[str]) -> FrozenModel:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     PLSRegressor(1).fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0]).save(f"{folder}/model.json")
     ...     load_model(f"{folder}/model.json")
-    FrozenModel(pls, n_components=1, response='y', p=1)
+    Predictor(pls, n_components=1, response='y', p=1)
     """
     source = os.fspath(file)
     raw = Path(source).read_bytes()
@@ -175,12 +174,12 @@ def checksum(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def model_checksum(model: FrozenModel) -> str:
+def model_checksum(model: Predictor) -> str:
     """Return the checksum of the file that a model was read from, or would be written to."""
     return model.sha256 or checksum(to_content(model))
 
 
-def to_content(model: FrozenModel) -> dict[str, Any]:
+def to_content(model: Predictor) -> dict[str, Any]:
     """Return a model as the content of a model file, without checksum."""
     content = {"format": FORMAT, "version": VERSION, **_written(model)}
     content.pop("sha256", None)
@@ -221,7 +220,7 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     return content
 
 
-def from_content(content: dict[str, Any]) -> FrozenModel:
+def from_content(content: dict[str, Any]) -> Predictor:
     """Check the content of a model file and return the model."""
     version = content.get("version")
     if version not in (OLDEST, VERSION):
@@ -235,30 +234,49 @@ def from_content(content: dict[str, Any]) -> FrozenModel:
             "the model again."
         )
     try:
-        content = _of_version_3(content) if version == OLDEST else content
-        model = msgspec.convert(content, FrozenModel, dec_hook=_array)
-    except (msgspec.ValidationError, OverflowError) as error:
+        content = _of_version_4(content) if version == OLDEST else content
+        model = msgspec.convert(content, Predictor, dec_hook=_array)
+    except (msgspec.ValidationError, ArithmeticError, LookupError, ValueError) as error:
         raise InvalidInputError(f"the model file has a wrong entry: {error}.") from error
     model = replace(model, preparations=tuple(map(_prepared, model.preparations)))
     _require_answers(model)
     return model
 
 
-def _of_version_3(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of a file of version 3 as version 4 has it."""
-    given = msgspec.convert(content.get("responses"), list[dict[str, Any]])
-    keys = ("x_mean", "x_scale", "preprocessing")
-    shared = {key: content[key] for key in keys if key in content}
-    preparations = [shared]
-    if kernel := content.get("kernel"):  # responses had widths of their own
-        widths = [{"gamma": one["gamma"]} if "gamma" in one else {} for one in given]
-        preparations = [shared | {"kernel": kernel | width} for width in widths]
-    responses = []
-    for i, one in enumerate(given):
-        rotations = (one.get("check") or {}).get("rotations")
-        member = {"coef": one.get("coef"), "preparation": i if kernel else 0}
-        responses.append(one | {"members": [member | {"rotations": rotations}]})
-    return content | {"preparations": preparations, "responses": responses}
+def _of_version_4(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a file of version 4 as version 5 has it."""
+    preparations, scales = [], []
+    for one in msgspec.convert(content.get("preparations"), list[dict[str, Any]]):
+        scale, kernel = _array(None, one.get("x_scale")), one.get("kernel")
+        scales.append(np.ones(1) if kernel else row_units(scale))
+        kernel = {"kernel": {**kernel, "scale": scale}} if kernel else {}
+        preparations.append({key: one[key] for key in one if key != "x_scale"} | kernel)
+    responses = msgspec.convert(content.get("responses"), list[dict[str, Any]])
+    found = [_response_of_version_4(one, scales, float(content["n"])) for one in responses]
+    labels = [one.get("response") for one in responses] if content.get("method") == CLASSES else []
+    return content | {"preparations": preparations, "responses": found, "labels": labels}
+
+
+def _response_of_version_4(one: dict[str, Any], scales: list[Array], n: float) -> dict[str, Any]:
+    members, found = msgspec.convert(one.get("members"), list[dict[str, Any]]), dict(one)
+    main = max(members, key=lambda each: each.get("weight", 1.0))
+    scale = scales[main.get("preparation", 0)]
+    found["members"] = [
+        {**each, "rotations": _array(None, each["rotations"]) / scales[each.get("preparation", 0)]}
+        if each.get("rotations")
+        else each
+        for each in members
+    ]
+    if check := one.get("check"):
+        loadings = _array(None, check["loadings"])
+        found["check"] = {**check, "components": len(loadings), "scale": scale}
+    if (factor := found.pop("factor", None)) and one.get("df") is not None:
+        sigma = math.sqrt(one.get("noise_variance") or 0.0)
+        G = np.vstack([sigma * _array(None, factor) / scale, np.zeros_like(scale)])
+        level = np.append(np.zeros(len(G) - 1), sigma / math.sqrt(n))
+        found["normal"] = {"factor": G, "level": level, "df": one["df"]}
+    found.pop("df", None)
+    return found
 
 
 class _Packed(msgspec.Struct):
@@ -272,7 +290,9 @@ class _Packed(msgspec.Struct):
 def _array(_: Any, value: Any) -> Array:
     """Return a list of numbers, infinity where one is null, or a matrix."""
     try:
-        if isinstance(value, dict):
+        if isinstance(value, np.ndarray):
+            found = value
+        elif isinstance(value, dict):
             packed = msgspec.convert(value, _Packed)
             found = np.frombuffer(packed.values, "<f8").reshape(packed.rows, packed.columns)
         else:
@@ -297,10 +317,10 @@ def _prepared(one: Preparation) -> Preparation:
     return replace(one, preprocessing=chain)
 
 
-def _require_answers(model: FrozenModel) -> None:
+def _require_answers(model: Predictor) -> None:
     """Refuse entries that do not fit each other: what a model says of a row must be numbers."""
     row = np.linspace(1.0, 2.0, len(model.columns))[None]
-    asked: list[Callable[[Any], Any]] = [model.predict]
+    asked: list[Callable[[Any], Any]] = [lambda X: model.at(X).value, model.predict]
     for i, one in enumerate(model.responses):
         ask = partial(model.prediction_interval, response=i)
         asked += [partial(ask, method=how) for how in one.interval_methods]

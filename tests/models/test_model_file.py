@@ -23,13 +23,14 @@ from plsdof import (
     pcr_path,
     pls2_path,
     pls_path,
+    predictor,
     ridge_path,
 )
 from plsdof.chemometrics import Preprocessor, hotelling_t2, q_residuals
 from plsdof.datasets import load_gasoline
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
-from plsdof.files.frozen import Adjustment, Transfer, frozen_model
-from plsdof.files.models import FORMAT, checksum, load_model, save_model, to_content
+from plsdof.models.files import FORMAT, checksum, load_model, save_model, to_content
+from plsdof.models.predictor import Adjustment, Transfer
 
 SHAPES = {"tall": (40, 6), "wide": (15, 60), "square": (12, 12)}
 METHODS = {
@@ -40,6 +41,11 @@ METHODS = {
 }
 SIX_ROWS = {"rows": 6, "columns": 5, "values": "A" * 320}
 ONE_ROW = {"rows": 1, "columns": 5, "values": "A" * 54 + "=="}
+
+
+def frozen_model(model, *, intervals=True, **options):
+    default = intervals if isinstance(intervals, str) else None
+    return predictor(model, intervals=default, **options).frozen(intervals=bool(intervals))
 
 
 def kept(model, tmp_path, **options):
@@ -92,7 +98,7 @@ def test_a_model_without_data_predicts_with_intervals_from_rows_left_out(tmp_pat
     model = kept(fitted, tmp_path, intervals=False)
     assert not fitted.path_.is_counted
     chosen = fitted.model_
-    assert model.factor is None
+    assert model.normal is None
     assert model.check is None
     assert not model.has_intervals
     assert model.interval_methods == ("left-out",)
@@ -216,16 +222,16 @@ def test_constant_columns_take_no_part(tmp_path):
     with pytest.warns(ConstantColumnWarning):
         path = pls_path(X, y)
     model = kept(by_gcv(path), tmp_path)
-    assert model.preparations[0].x_scale[2] == np.inf
+    assert model.check.scale[2] == np.inf
     other = X.copy()
     other[:, 2] = -100.0
     np.testing.assert_array_equal(model.predict(other), model.predict(X))
     np.testing.assert_array_equal(model.predict_interval(other), model.predict_interval(X))
 
 
-def test_the_factor_of_pcr_has_one_row_per_component():
+def test_the_factor_of_pcr_has_one_row_per_component_and_one_for_the_mean():
     X, y = make_problem(15, 60)
-    assert frozen_model(pcr_path(X, y, 6)[4]).factor.shape == (4, 60)
+    assert frozen_model(pcr_path(X, y, 6)[4]).normal.factor.shape == (5, 60)
 
 
 def test_models_that_interpolate_have_no_normal_intervals(tmp_path):
@@ -246,7 +252,7 @@ def test_rows_of_another_width_are_refused(file):
 
 def test_the_file_is_json_and_says_what_it_is(file):
     content = json.loads(file.read_text())
-    assert (content["format"], content["version"]) == (FORMAT, 4)
+    assert (content["format"], content["version"]) == (FORMAT, 5)
     assert content["names"] == [f"x{i}" for i in range(5)]
     assert content["source"] == {"file": "fat.csv", "rows": 20}
 
@@ -257,26 +263,26 @@ def test_the_documented_recipe_gives_the_prediction_and_its_variance(file):
     model = load_model(file)
     (part,), (prepared,) = content["responses"], content["preparations"]
     (member,) = part["members"]
-    x = np.linspace(-1, 1, 5)
+    row = np.linspace(-1, 1, 5)
     G, R, L = (
         np.frombuffer(base64.b64decode(one["values"]), "<f8").reshape(one["rows"], one["columns"])
-        for one in (part["factor"], member["rotations"], part["check"]["loadings"])
+        for one in (part["normal"]["factor"], member["rotations"], part["check"]["loadings"])
     )
-    deviation = x - np.array(prepared["x_mean"])
-    u = deviation / prepared["x_scale"]
-    prediction = part["y_mean"] + np.dot(member["coef"], deviation)
-    variance = part["noise_variance"] * (1 + 1 / content["n"] + np.sum((G @ u) ** 2))
-    interval = model.prediction_interval(x[None], method="normal")
-    t2, q = (content["n"] - 1) * np.sum((R @ u) ** 2), np.sum((u - L.T @ (R @ u)) ** 2)
-    np.testing.assert_allclose(model.hotelling_t2(x[None]).values, t2, rtol=1e-12)
-    np.testing.assert_allclose(model.q_residuals(x[None]).values, q, rtol=1e-12)
+    x = row - np.array(prepared["x_mean"])
+    prediction = part["y_mean"] + np.dot(member["coef"], x)
+    variance = part["noise_variance"] + np.sum((part["normal"]["level"] + G @ x) ** 2)
+    u = x / part["check"]["scale"]
+    interval = model.prediction_interval(row[None], method="normal")
+    t2, q = (content["n"] - 1) * np.sum((R @ x) ** 2), np.sum((u - L.T @ (R @ x)) ** 2)
+    np.testing.assert_allclose(model.hotelling_t2(row[None]).values, t2, rtol=1e-12)
+    np.testing.assert_allclose(model.q_residuals(row[None]).values, q, rtol=1e-12)
     np.testing.assert_allclose(interval.center, prediction, rtol=1e-12)
     np.testing.assert_allclose(interval.std_error**2, variance, rtol=1e-12)
     # The 0.9 * 21 = 18.9-th of 20 scores, wider with the leverage h of the row.
-    scores, h = sorted(part["scores"]), 1 / content["n"] + np.sum(member["shares"] * (R @ u) ** 2)
+    scores, h = sorted(part["scores"]), 1 / content["n"] + np.sum(member["shares"] * (R @ x) ** 2)
     half = (0.1 * scores[17] + 0.9 * scores[18]) * np.sqrt(1 + part["reach"] * h)
     expected = [[prediction - half, prediction + half]]
-    np.testing.assert_allclose(model.predict_interval(x[None], 0.9), expected, rtol=1e-12)
+    np.testing.assert_allclose(model.predict_interval(row[None], 0.9), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +291,7 @@ def test_the_documented_recipe_gives_the_prediction_and_its_variance(file):
         lambda text: text.replace('"n": ', '"n": 1'),
         lambda text: text.replace('"x3"', '"x9"'),
         lambda text: text.replace('"fat"', '"sugar"'),
-        lambda text: text.replace('"version": 4,', '"version": 4, "more": 2,'),
+        lambda text: text.replace('"version": 5,', '"version": 5, "more": 2,'),
         lambda text: text[: text.index('"sha256"')] + '"sha256": ""}',
     ],
 )
@@ -330,7 +336,8 @@ def test_files_that_cannot_be_read_are_errors_of_the_system(tmp_path):
 @pytest.mark.parametrize(
     ("entry", "value"),
     [
-        ("version", 5),
+        ("version", 3),
+        ("version", 6),
         ("version", "1"),
         ("preprocessing", 3),
         ("preprocessing", {"steps": "snvv"}),
@@ -341,8 +348,8 @@ def test_files_that_cannot_be_read_are_errors_of_the_system(tmp_path):
         ("coef", [1.0, 2.0, 3.0, 4.0, True]),
         ("coef", [1.0, 2.0, 3.0, 4.0, None]),
         ("coef", None),
-        ("x_scale", None),
-        ("x_scale", 3),
+        ("scale", None),
+        ("scale", 3),
         ("x_mean", [1.0, 2.0]),
         ("y_mean", 10**400),
         ("n", 0),
@@ -378,7 +385,7 @@ def test_wrong_content_is_refused_even_with_a_right_checksum(file, entry, value)
         "kernel": prepared,
         "preprocessing": prepared,
     }
-    for place in (content, prepared, response, member):
+    for place in (content, prepared, response, member, response["normal"], response["check"]):
         places |= dict.fromkeys(set(place) - {"weight"}, place)
     places.get(entry, content)[entry] = value
     content["sha256"] = checksum(content)
@@ -651,7 +658,7 @@ def test_an_average_over_recipes_predicts_the_weighted_mean(tmp_path):
         )
         for i, (one, w) in enumerate(zip(models, weights, strict=True))
     )
-    response = replace(models[1].responses[0], members=members, factor=None, reach=4.0)
+    response = replace(models[1].responses[0], members=members, normal=None, reach=4.0)
     pool = kept_again(
         replace(
             models[1],
@@ -682,7 +689,7 @@ def test_shares_weight_components_in_the_leverage(tmp_path):
         replace(model, responses=(replace(model.responses[0], members=(member,), reach=2.0),)),
         tmp_path,
     )
-    u = (X - model.preparations[0].x_mean) / model.preparations[0].x_scale
+    u = X - model.preparations[0].x_mean
     h = 1 / 40 + ((u @ member.rotations.T) ** 2) @ [1.0, 0.5, 0.25]
     upper = model.predict(X) + model.half_width(0.9) * np.sqrt(1 + 2 * h)
     np.testing.assert_allclose(changed.predict_interval(X, 0.9)[:, 1], upper, rtol=1e-10)

@@ -1,0 +1,5 @@
+"""What answers for new rows, and its files."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

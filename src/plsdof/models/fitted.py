@@ -1,0 +1,590 @@
+"""From a fitted model to its predictor, `plsdof.predictor`; parts are made when they are needed."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from plsdof._core.criteria import Noise
+from plsdof._core.inputs import Array, as_choice, read_only
+from plsdof._core.left_out import REACTION
+from plsdof._core.model import Fitted, Mixture, Model, members_of, unwrapped
+from plsdof._core.path import PLSPath
+from plsdof._core.threads import cached_property
+from plsdof.chemometrics import diagnostics
+from plsdof.chemometrics import rows as distances
+from plsdof.chemometrics.checks import SlopeTest, own_line
+from plsdof.chemometrics.preprocessing import Preprocessor
+from plsdof.errors import NotAvailableError
+from plsdof.inference import intervals as inference
+from plsdof.inference.covariance import covariance_root
+from plsdof.models.predictor import (
+    Centred,
+    KernelRows,
+    Member,
+    Normal,
+    Predictor,
+    Preparation,
+    Response,
+    RowCheck,
+    about,
+    numbered,
+)
+from plsdof.variants.pls2 import PLS2Model
+
+CLASSES = "pls-classes"
+# Directions of a file's factor that add less than this share of sigma^2 / n to the variance of the
+# mean, over the training rows, are left out: intervals change in the seventh digit.
+_FAINT = 1e-6
+
+
+def predictor(
+    model: Any,
+    *,
+    names: Sequence[str] | None = None,
+    response: str | None = None,
+    source: Mapping[str, Any] | None = None,
+    noise: Noise = None,
+    covariance: str = "homoscedastic",
+    intervals: Literal["left-out", "normal"] | None = None,
+    preprocessing: Any = None,
+) -> Predictor:
+    """Return the one object that answers for new rows.
+
+    Parameters
+    ----------
+    model : Model, or a fitted estimator
+        Also one of several responses or classes, or a Pipeline that ends in one; a `Predictor` is
+        returned as it is.
+    names : sequence of str, optional
+        Names of the predictors; by default those of the data frame that was fitted, or x0, x1, ...
+    response : str, optional
+        Name of a single response; by default that of the series that was fitted, or y.
+    source : mapping, optional
+        What the model was fitted to, for the record.
+    noise : {"left-out", "jacobian", "dof", "naive"} or float, optional
+        Noise variance of intervals "normal", as `Model.noise_variance`; by default that of the
+        estimator.
+    covariance : {"homoscedastic", "hc3", "jackknife"}
+        Of the coefficients, for intervals "normal".
+    intervals : {"left-out", "normal"}, optional
+        How observations are covered by default.
+    preprocessing : Preprocessor, optional
+        Fitted; what made the rows of the path from those that people have.
+
+    Notes
+    -----
+    Parts are made when they are needed: predictions take coefficients only, intervals the errors of
+    rows left out, those of method "normal" and T^2 and Q a decomposition of X. A file has all of
+    them. Steps of a Pipeline in a file must be `plsdof.chemometrics.Preprocessor` or
+    StandardScaler; they become part of the model.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> ozone = load_ozone()
+    >>> path = pls_path(ozone.data, ozone.target)
+    >>> model = predictor(path[2], names=ozone.feature_names, response="ozone")
+    >>> model
+    Predictor(pls, n_components=2, response='ozone', p=12)
+    >>> bool(np.allclose(model.predict(ozone.data), path.fitted[2], rtol=1e-12, atol=0))
+    True
+    """
+    if isinstance(model, Predictor):
+        return model
+    if intervals is not None:
+        as_choice(intervals, "intervals", inference.INTERVAL_METHODS)
+    if not isinstance(model, Model | PLS2Model):
+        fitted, estimator, _ = unwrapped(model)
+        if hasattr(estimator, "predict_log_proba"):
+            before = list(fitted)[:-1] if estimator is not fitted else []
+            steps = [preprocessing, *before]
+            return _classifier(fitted, estimator, steps, names, response or "y", source)
+    return FittedPredictor(
+        opened(model), names, response, source, noise, covariance, intervals or "", preprocessing
+    )
+
+
+class FittedPredictor(Predictor):
+    """The predictor of fitted models, which still have their paths."""
+
+    def __init__(
+        self,
+        given: "Opened",
+        names: Sequence[str] | None,
+        response: str | None,
+        source: Mapping[str, Any] | None,
+        noise: Noise,
+        covariance: str,
+        intervals: str,
+        preprocessing: Any,
+    ) -> None:
+        first, start, responses = given.models[0], 0, []
+        for one, name in zip(given.models, given.responses(response), strict=True):
+            responses.append(FittedResponse(one, name, start, noise, covariance, intervals))
+            start += len(members_of(one))
+        path = members_of(first)[0].path
+        self.__dict__.update(
+            about(given.names if names is None else names, given.n_columns, source),
+            opened=given,
+            preprocessing=preprocessing,
+            method=first.path.recipe.method.name.rpartition(",")[2],
+            parameter_name=first.path.parameter_name,
+            n=float(path.exact.spectrum.n if path.given is None else path.given.n),
+            one_response=given.one_response,
+            responses_named=response is not None or given.response_names is not None,
+            responses=tuple(responses),
+        )
+
+    opened: "Opened"
+    preprocessing: Any
+
+    @cached_property
+    def preparations(self) -> tuple[Preparation, ...]:
+        """What happens to rows before coefficients, of every member of every response."""
+        return self._preparations()
+
+    def _preparations(self) -> tuple[Preparation, ...]:
+        every = [each for one in self.opened.models for each in members_of(one)]
+        before = [self.preprocessing, *self.opened.before]
+        return tuple(_preparation(one, before) for one in every)
+
+    def _rows(self, X: Any) -> tuple[Centred, ...]:
+        """Return new rows as the paths take them, sparse ones as they are."""
+        if self.preprocessing is not None:
+            X = self.preprocessing.transform(X)
+        X = self.opened.models[0].prepared(X)
+        every = [each for one in self.opened.models for each in members_of(one)]
+        return tuple(Centred(one.path.new_rows(X), one.centre[0]) for one in every)
+
+    def frozen(self, *, intervals: bool = True) -> Predictor:
+        """Return the predictor as arrays, without the data it was fitted to.
+
+        ``intervals`` says whether to keep what intervals "normal", T^2 and Q need.
+        """
+        shared = not any(
+            isinstance(one, Mixture) or one.path.is_dual or one.path.before is not None
+            for one in self.opened.models
+        )
+        responses = [one.frozen(keep=intervals) for one in self.responses]  # type: ignore[attr-defined]
+        preparations = self._preparations()
+        if shared:  # responses of one preparation
+            preparations = preparations[:1]
+            responses = [
+                replace(one, members=tuple(replace(each, preparation=0) for each in one.members))
+                for one in responses
+            ]
+        made: dict[str, Any] = {"preparations": preparations, "responses": tuple(responses)}
+        rest: dict[str, Any] = {
+            one.name: getattr(self, one.name) for one in fields(Predictor) if one.name not in made
+        }
+        return Predictor(**rest, **made)
+
+
+class FittedMember(Member):
+    """One recipe of a fitted model."""
+
+    def __init__(self, model: Model, weight: float, preparation: int) -> None:
+        self.__dict__.update(model=model, weight=weight, preparation=preparation)
+
+    model: Model
+
+    @cached_property
+    def coef(self) -> Array:
+        """Coefficients times the weight."""
+        return read_only(self.weight * np.array(self.model.coef))
+
+    @cached_property
+    def rotations(self) -> Array | None:
+        """What turns centred rows into orthonormal scores."""
+        return read_only(np.ascontiguousarray(self.model.distance.rotations))
+
+    @cached_property
+    def shares(self) -> Array:
+        """Weights of the models that have a component."""
+        return read_only(self.weight * self.model.distance.shares)
+
+
+class FittedResponse(Response):
+    """One response of a fitted model."""
+
+    def __init__(
+        self, model: Model, name: str, start: int, noise: Noise, covariance: str, intervals: str
+    ) -> None:
+        members = members_of(model)
+        weights = model.shares if isinstance(model, Mixture) else np.ones(1)
+        self.__dict__.update(
+            model=model,
+            noise=noise,
+            covariance=covariance,
+            response=name,
+            interval_method=intervals,
+            members=tuple(
+                FittedMember(one, float(weight), start + i)
+                for i, (one, weight) in enumerate(zip(members, weights, strict=True))
+            ),
+        )
+
+    model: Model
+    noise: Noise
+    covariance: str
+
+    @cached_property
+    def left_out(self) -> Any:
+        """Rows left out; None where no rows were kept."""
+        return None if self.model.path.given is None else self.model.left_out
+
+    @property
+    def y_mean(self) -> float:
+        """Prediction at the mean row."""
+        parts = zip(self.members, members_of(self.model), strict=True)
+        return float(sum(each.weight * one.centre[1] for each, one in parts))
+
+    @property
+    def parameter(self) -> float:
+        """Number of components, or alpha."""
+        return float(self.model.parameter)
+
+    @property
+    def dof(self) -> float:
+        """Degrees of Freedom."""
+        return float(self.model.dof)
+
+    @cached_property
+    def choice(self) -> Mapping[str, Any]:
+        """How the model was chosen, and what its intervals assume."""
+        model = self.model
+        found = {"rule": "given", "label": model.label, "message": f"{model.label}: as asked for."}
+        if model.path.given is not None:
+            found["intervals"] = inference.left_out_words(model)
+        if self.covariance != "homoscedastic":
+            found["covariance"] = self.covariance
+        if model.selection is not None and model.selection.rule != "given":
+            found |= {name: getattr(model.selection, name) for name in _CHOSEN}
+        return found
+
+    @property
+    def scores(self) -> Array:
+        """Errors of rows left out in units of what is expected at them."""
+        return read_only(np.zeros(0)) if self.left_out is None else self.model.scores
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the rows; empty if all are one."""
+        left = self.left_out
+        none = left is None or left.sample_weight is None
+        return read_only(np.zeros(0)) if none else left.sample_weight
+
+    @property
+    def groups(self) -> float:
+        """Number of groups that were left out together."""
+        left = self.left_out
+        return math.nan if left is None or left.groups is None else float(left.groups)
+
+    @property
+    def spent(self) -> float:
+        """Degrees of freedom that are lost for intervals."""
+        return 1.0 if self.left_out is None else self.model.spent
+
+    @property
+    def reach(self) -> float:
+        """How much intervals widen with the leverage."""
+        return 0.0 if self.left_out is None else REACTION / self.left_out.fitted_share
+
+    @property
+    def rmsecv(self) -> float:
+        """Root mean squared error of rows left out."""
+        return math.nan if self.left_out is None else self.model.rmse
+
+    @property
+    def sec(self) -> float:
+        """Standard error of calibration, sqrt(RSS / (n - m - 1))."""
+        model = self.model
+        if self.left_out is None or model.path.parameter_name != "n_components":
+            return math.nan
+        df = self.left_out.n - model.parameter - 1.0
+        return math.sqrt(max(model.rss, 0.0) / df) if df > 0 else math.nan
+
+    @cached_property
+    def line(self) -> SlopeTest:
+        """The line of the response on cross-validated predictions."""
+        return SlopeTest() if self.left_out is None else own_line(self.model)
+
+    @property
+    def slope(self) -> float:
+        """Slope of the response on cross-validated predictions."""
+        return self.line.slope
+
+    @property
+    def slope_std_error(self) -> float:
+        """Standard error of the slope."""
+        return self.line.std_error
+
+    @property
+    def noise_variance(self) -> float:
+        """Noise variance."""
+        return float(self.model.noise_variance(self.noise))
+
+    @cached_property
+    def normal(self) -> Normal:
+        """What intervals of method "normal" need."""
+        root = covariance_root(self.model, self.covariance, noise=self.noise)
+        return Normal(factor=read_only(root.features.T), level=read_only(root.level), df=root.df)
+
+    def require_normal(self) -> Normal:
+        """Return what intervals of method "normal" need."""
+        return self.normal
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there is a noise level, and all that intervals of the mean need."""
+        try:
+            known = math.isfinite(self.noise_variance)
+            return known and not math.isnan(self.normal.df)
+        except NotAvailableError:
+            return False
+
+    @cached_property
+    def check(self) -> RowCheck | None:
+        """What T^2 and Q need; None for methods without scores."""
+        return _row_check(self.model) if isinstance(self.model.path, PLSPath) else None
+
+    def require_check(self) -> RowCheck:
+        """Return what T^2 and Q need, or say why there is none."""
+        diagnostics.as_score_path(self.model.path)
+        return super().require_check()
+
+    def frozen(self, *, keep: bool) -> Response:
+        """Return the same as arrays, with what "normal", T^2 and Q need or without."""
+        model, path = self.model, self.model.path
+        single, counted = not isinstance(model, Mixture), keep or path.is_counted
+        values: dict[str, Any] = {
+            one.name: getattr(self, one.name)
+            for one in fields(Response)
+            if one.name not in _COUNTED
+        }
+        has_scores = path.given is not None or (keep and not path.is_dual)
+        values["members"] = tuple(
+            Member(
+                coef=one.coef,
+                preparation=one.preparation,
+                weight=one.weight,
+                rotations=one.rotations if has_scores else None,
+                shares=one.shares if has_scores else read_only(np.zeros(0)),
+            )
+            for one in self.members
+        )
+        if counted:
+            values |= {"dof": self.dof, "noise_variance": self.noise_variance}
+            values |= {"sec": self.sec} if single else {}
+        if single and keep and not path.is_dual and math.isfinite(model.dof) and self.has_intervals:
+            values["normal"] = self._compact()
+        if keep and not path.is_dual:
+            values["check"] = self.check
+        return Response(**values)
+
+    def _compact(self) -> Normal:
+        """Return `normal` with the directions that matter for the training rows."""
+        normal, path = self.normal, self.model.path
+        # A file has no infinity; so many are as good to 12 digits.
+        factor, level, df = normal.factor, normal.level, min(normal.df, 1e12)
+        if path.in_memory:
+            given = path.prepared_rows()
+            reach = level + (given.X - self.model.centre[0]) @ factor.T
+            root = given.row_scale
+            reach = reach if root is None else root[:, None] * reach
+            values, vectors = np.linalg.eigh(reach.T @ reach)
+            # Eigenvalues rise: those of the first directions add up to a share of one row's part.
+            kept = np.cumsum(np.maximum(values, 0.0)) > _FAINT * self.noise_variance
+            kept |= values > _FAINT * values[-1]
+            factor, level = vectors[:, kept].T @ factor, level @ vectors[:, kept]
+        return Normal(factor=read_only(np.ascontiguousarray(factor)), level=read_only(level), df=df)
+
+
+_CHOSEN = ("criterion", "rule", "message")
+_COUNTED = ("members", "dof", "noise_variance", "sec", "normal", "check")
+
+
+def _row_check(model: Model) -> RowCheck:
+    """Return what T^2 and Q of new rows need, of the model with most weight."""
+    path, m = diagnostics.as_score_path(model.path), model.index
+    exact = path.exact.complete()
+    scale = distances.row_units(exact.units.x_scale)
+    facts: dict[str, Any] = {}
+    limited = distances.has_left_out_limits(path)
+    if limited:
+        rows = distances.left_out_rows(model)
+        facts = {"weights": read_only(rows.t2.weights), "units": float(rows.t2.units)}
+        facts |= {"t2": rows.t2.values} if m > 0 else {}
+    if not path.is_dual:
+        B = distances.residual_factor(path, m)
+        variances = distances.residual_variances(path, B)
+        facts |= {"residual_variances": read_only(variances)}
+        facts |= {"q": rows.q.values} if limited and rows.q is not None and B.any() else {}
+        loadings = diagnostics.times_predictors(path, exact.filter.scores[:, :m]).T
+        # Signs are those of the rotations: R_j l_j = 1.
+        one = np.where(np.isfinite(scale), scale, 0.0) * model.distance.rotations[:m]
+        facts["loadings"] = np.where(np.vecdot(one, loadings) < 0, -1.0, 1.0)[:, None] * loadings
+        facts["loadings"] = read_only(np.ascontiguousarray(facts["loadings"]))
+    return RowCheck(components=m, scale=read_only(scale), **facts)
+
+
+# What happens to rows before coefficients
+# ----------------------------------------
+
+
+def _preparation(model: Model, before: Sequence[Any]) -> Preparation:
+    path = model.path
+    inputs = getattr(path, "_inputs", None)
+    x_mean = model.centre[0] if inputs is None else inputs.mean
+    return Preparation(
+        x_mean=read_only(x_mean),
+        kernel=None if inputs is None else _kernel(model, inputs),
+        # A path whose recipe prepares has a chain of its own, which comes last.
+        preprocessing=_chain([*before, path.before], len(x_mean)),
+    )
+
+
+def _kernel(model: Model, inputs: Any) -> KernelRows:
+    if inputs.kernel.function is not None:
+        raise NotAvailableError(
+            "A model file holds no code, and the kernel is a function or a matrix that was given; "
+            "use one of the kernels by name, or keep the model with joblib.dump."
+        )
+    gamma = inputs.kernel.gamma
+    return KernelRows(
+        name=inputs.kernel.name,
+        degree=float(inputs.kernel.degree),
+        coef0=inputs.kernel.coef0,
+        scale=read_only(inputs.scale),
+        rows=read_only(np.array(inputs.rows)),
+        mean=read_only(model.centre[0]),
+        gamma=math.nan if gamma is None else float(gamma),
+    )
+
+
+def _chain(steps: Sequence[Any], p: int) -> Any:
+    """Return steps, one after the other, as one chain, if a file can hold them."""
+    from sklearn.preprocessing import StandardScaler
+
+    steps = [step for step in steps if step is not None]
+    if len(steps) < 2 and all(isinstance(step, Preprocessor) for step in steps):
+        return steps[0] if steps else None
+    words: list[str] = []
+    learned: list[Any] = []
+    for step in steps:
+        if isinstance(step, StandardScaler):
+            mean = step.mean_ if step.with_mean else np.zeros(p)
+            scale = step.scale_ if step.with_std else np.ones(p)
+            content: dict[str, Any] = {"steps": "autoscale"}
+            content["learned"] = [{"mean_": mean, "scale_": scale}]
+        elif isinstance(step, Preprocessor):
+            content = step.to_content()
+        else:
+            raise NotAvailableError(
+                f"A model file cannot hold the step {type(step).__name__}; use "
+                "chemometrics.Preprocessor or StandardScaler before the estimator, or keep such a "
+                "Pipeline with joblib.dump."
+            )
+        words += [content["steps"]] if content["learned"] else []  # none is not a step
+        learned += content["learned"]
+    return Preprocessor.from_content({"steps": ",".join(words) or "none", "learned": learned}, p)
+
+
+# A fitted estimator, or a Pipeline
+# ---------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """The models of a fitted estimator, the steps before it, and names."""
+
+    models: Sequence[Any]
+    n_columns: int
+    before: Sequence[Any] = ()
+    names: Sequence[str] | None = None
+    response_names: tuple[str, ...] | None = None
+    one_response: bool = True
+
+    def responses(self, given: str | None) -> tuple[str, ...]:
+        """Return the names of the responses."""
+        if self.one_response:
+            return (given or (self.response_names or ("y",))[0],)
+        return self.response_names or numbered(len(self.models), "y")
+
+
+def opened(model: Model | PLS2Model | Fitted) -> Opened:
+    """Return what a predictor is made of."""
+    if isinstance(model, Model):
+        before = getattr(model.prepare, "before", ())
+        return Opened(
+            models=[model],
+            n_columns=model.path.n_features,
+            before=list(before),
+            names=model.path.feature_names,
+        )
+    if isinstance(model, PLS2Model):
+        path = model.path
+        named = None if path.names == tuple(map(str, range(len(path.names)))) else path.names
+        return Opened(
+            models=model.responses,
+            n_columns=len(path.units.x_mean),
+            names=path.units.names,
+            response_names=named,
+            one_response=False,
+        )
+    fitted, estimator, prepare = unwrapped(model)
+    models = estimator.models_
+    return Opened(
+        models=[replace(one, prepare=prepare) for one in models],
+        n_columns=fitted.n_features_in_,
+        before=list(fitted)[:-1] if estimator is not fitted else (),
+        names=getattr(fitted, "feature_names_in_", None),
+        response_names=estimator.response_names_,
+        one_response=estimator.one_response,
+    )
+
+
+# Classes
+# -------
+
+
+def _classifier(
+    fitted: Any,
+    model: Any,
+    steps: Sequence[Any],
+    names: Sequence[str] | None,
+    response: str,
+    source: Mapping[str, Any] | None,
+) -> Predictor:
+    """Return the predictor of a classifier: a response per class, whose values are its function."""
+    coef, intercept = model.coef_, model.intercept_
+    if len(model.classes_) == 2:  # the first class is what the second is compared with
+        coef, intercept = np.vstack([0 * coef, coef]), np.append(0.0, intercept)
+    p, chosen = coef.shape[1], model.selection_
+    facts: dict[str, Any] = {"parameter": float(model.n_components_), "dof": model.dof_}
+    facts["choice"] = {
+        "criterion": "log-loss" if chosen else "given",
+        "message": chosen.message if chosen else f"{model.n_components_} components as asked for",
+        "label": f"{model.n_components_} components",
+    }
+    given = getattr(fitted, "feature_names_in_", None) if names is None else names
+    return Predictor(
+        **about(given, p, {**(source or {}), "classes_of": response}),
+        n=float(model.left_out_.weights.sum()),
+        method=CLASSES,
+        parameter_name="n_components",
+        one_response=False,
+        labels=tuple(model.classes_.tolist()),
+        class_limits=model.limits_,
+        preparations=(Preparation(x_mean=read_only(np.zeros(p)), preprocessing=_chain(steps, p)),),
+        responses=tuple(
+            Response(
+                response=str(label), y_mean=float(b), members=(Member(coef=read_only(a)),), **facts
+            )
+            for label, a, b in zip(model.classes_, coef, intercept, strict=True)
+        ),
+    )

@@ -1,0 +1,971 @@
+"""What answers for new rows: one object with the arrays that a model file holds.
+
+New rows go through a transfer step, if there is one; through one preparation or several
+(preprocessing, means, scales, a kernel); coefficients and a mean make them predictions, which
+adjustments correct. Errors of rows left out make intervals, scores and loadings tell how far a row
+is from those of the calibration (T^2, Q), discriminant functions become probabilities.
+
+`plsdof.models.predictor` gives the predictor of a model, an estimator or a pipeline, whose parts
+are made when they are needed; `plsdof.load_model` reads one from a file.
+"""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+from scipy.special import log_softmax
+
+from plsdof._core.choice import LEFT_OUT
+from plsdof._core.display import data_frame, model_in_words, one_line, plural
+from plsdof._core.inputs import (
+    Array,
+    as_choice,
+    as_level,
+    as_new_rows,
+    feature_names,
+    read_only,
+    row_labels,
+)
+from plsdof._core.left_out import half_width
+from plsdof.chemometrics import rows as distances
+from plsdof.chemometrics.checks import CalibrationErrors, correction, tails
+from plsdof.chemometrics.classes import ClassLimits
+from plsdof.chemometrics.diagnostics import Diagnostic, Limit, diagnose, squared_rows
+from plsdof.chemometrics.transfer import Transfer as Transfer
+from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.inference import intervals as inference
+from plsdof.variants.kernel import Kernel
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_EPS = float(np.finfo(np.float64).eps)
+Kind = Literal["observation", "mean"]
+Method = Literal["left-out", "normal"]
+_NONE = read_only(np.zeros(0))
+
+
+def _none() -> Array:
+    return _NONE
+
+
+# What a predictor consists of: each class is an object of the model file
+# -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Adjustment:
+    """A correction of predictions: they become intercept + slope * prediction.
+
+    ``kind`` is "bias" or "slope", ``rows`` the number of control samples, and ``parent`` the
+    checksum of the model file that was adjusted.
+    """
+
+    kind: str
+    slope: float = 1.0
+    intercept: float = 0.0
+    date: str = ""
+    reason: str = ""
+    rows: float = 0.0
+    parent: str = ""
+
+
+class Centred:
+    """New rows minus the mean of the training rows; sparse rows are not filled."""
+
+    def __init__(self, rows: Any, mean: Array) -> None:
+        self.is_sparse = bool(scipy.sparse.issparse(rows))
+        self.rows, self.mean = (rows, mean) if self.is_sparse else (rows - mean, mean)
+
+    def times(self, B: Array) -> Array:
+        """Return the product with B."""
+        if self.is_sparse:
+            return np.asarray(self.rows @ B - self.mean @ B)
+        return np.asarray(self.rows @ B)
+
+    def dense(self) -> Array:
+        """Return the rows. Shape (n_new, p)."""
+        return np.asarray(self.rows.toarray() - self.mean if self.is_sparse else self.rows)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KernelRows:
+    """A kernel with the standardised training rows (k, p) and their mean kernel values (k,).
+
+    ``scale`` (p,) are the scales of the columns.
+    """
+
+    name: str
+    degree: float
+    coef0: float
+    scale: Array
+    rows: Array
+    mean: Array
+    gamma: float = math.nan
+
+    def of(self, rows: Array) -> Centred:
+        """Return kernel values of centred rows. Shape (n_new, k)."""
+        width = None if math.isnan(self.gamma) else self.gamma
+        kernel = Kernel(name=self.name, gamma=width, degree=int(self.degree), coef0=self.coef0)
+        return Centred(kernel(rows / self.scale, self.rows), self.mean)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Preparation:
+    """What happens to rows before coefficients: preprocessing, means, a kernel.
+
+    Attributes
+    ----------
+    x_mean : (p,) array
+        Of preprocessed rows.
+    preprocessing : Preprocessor or None
+        Fitted.
+    kernel : KernelRows or None
+    """
+
+    x_mean: Array
+    preprocessing: Any = None
+    kernel: KernelRows | None = None
+
+    def of(self, rows: Array) -> Centred:
+        """Return what coefficients multiply."""
+        if self.preprocessing is not None:
+            rows = np.asarray(self.preprocessing.transform(rows))
+        if self.kernel is None:
+            return Centred(rows, self.x_mean)
+        return self.kernel.of(rows - self.x_mean)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Member:
+    """One recipe of a model: coefficients for rows after one of the preparations.
+
+    A model has one member, an average over recipes several, whose coefficients are multiplied by
+    their weights already. An average over numbers of components is one member.
+
+    Attributes
+    ----------
+    coef : (size,) array
+    preparation : int
+        Position among the preparations of the predictor.
+    weight : float
+        Share of the member in the average.
+    rotations : (m, size) array or None
+        R with the scores R x of a centred row x, in units where training scores are orthonormal.
+    shares : (m,) array
+        Weight of the models that have the component; empty if all have.
+    """
+
+    coef: Array
+    preparation: int = 0
+    weight: float = 1.0
+    rotations: Array | None = None
+    shares: Array = field(default_factory=_none)
+
+    def leverage(self, rows: Centred) -> Array:
+        """Return the weighted sum of squared scores. Shape (n_new,)."""
+        if self.rotations is None:
+            return np.zeros(rows.rows.shape[0])
+        squares = np.square(rows.times(self.rotations.T))
+        shares = self.shares if len(self.shares) else np.full(squares.shape[1], self.weight)
+        return np.asarray(squares @ shares)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Normal:
+    """What intervals of method "normal" need: the mean at a centred row x has |level + G x|^2.
+
+    Attributes
+    ----------
+    factor : (k, size) array
+        G.
+    level : (k,) array
+    df : float
+        Degrees of freedom of the t distribution.
+    """
+
+    factor: Array
+    level: Array
+    df: float
+
+    @np.errstate(over="ignore")  # of a row beyond all measure it is infinite
+    def std_error(self, rows: Centred) -> Array:
+        """Return standard errors of the mean at rows. Shape (n_new,)."""
+        return np.sqrt(squared_rows(self.level + rows.times(self.factor.T)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowCheck:
+    """What tells how far new rows are from those of the calibration; see `chemometrics.rows`.
+
+    Attributes
+    ----------
+    components : int
+        Their number, by the rotations R of the member with most weight.
+    scale : (p,) array
+        What columns are divided by.
+    loadings : (m, p) array or None
+        L with the part L'R x of a standardised row that the components reproduce; None for
+        kernels.
+    residual_variances : (k,) array
+        Eigenvalues of the covariance of what they do not reproduce.
+    t2, q, weights : (n_rows,) arrays
+        Of rows left out, where the limits come from; empty if there are none.
+    units : float
+        Number of these rows, or of groups of them.
+    """
+
+    components: int
+    scale: Array
+    loadings: Array | None = None
+    residual_variances: Array = field(default_factory=_none)
+    t2: Array = field(default_factory=_none)
+    q: Array = field(default_factory=_none)
+    weights: Array = field(default_factory=_none)
+    units: float = 0.0
+
+    def limit(self, name: str, n: float, level: float, kind: str | None = None) -> Limit:
+        """Return the limit of "t2" or "q" of new rows."""
+        values = getattr(self, name)
+        if kind is not None:
+            as_choice(kind, "limit", distances.LIMITS)
+        if len(values) and kind != "distribution":
+            rows = distances.LeftOutValues(
+                values=values, weights=self.weights, units=int(self.units)
+            )
+            return rows.limit(level)
+        if name == "t2":
+            return distances.t2_limit(n, self.components, level, training=False)
+        found = distances.q_limit(self.residual_variances, level)
+        if not self.residual_variances.any():
+            return found
+        note = "New rows exceed a limit made from training rows too often if n is small."
+        return replace(found, message=" ".join(filter(None, [found.message, note])))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Response:
+    """What a `Predictor` has for one response; see `plsdof.models.files`."""
+
+    response: str
+    y_mean: float
+    parameter: float
+    members: tuple[Member, ...]
+    choice: Mapping[str, Any]
+    dof: float = math.nan
+    scores: Array = field(default_factory=_none)
+    weights: Array = field(default_factory=_none)
+    groups: float = math.nan
+    spent: float = 1.0
+    reach: float = 0.0
+    rmsecv: float = math.nan
+    sec: float = math.nan
+    slope: float = math.nan
+    slope_std_error: float = math.nan
+    noise_variance: float = math.nan
+    normal: Normal | None = None
+    check: RowCheck | None = None
+    interval_method: str = ""
+    adjustments: tuple[Adjustment, ...] = ()
+
+    @property
+    def main(self) -> Member:
+        """The member with most weight."""
+        return max(self.members, key=lambda one: one.weight)
+
+    @property
+    def interval_methods(self) -> tuple[str, ...]:
+        """How observations can be covered, the default first."""
+        known = {LEFT_OUT: len(self.scores) > 0, "normal": self.has_intervals}
+        first = [name for name in (self.interval_method,) if name in known]
+        return tuple(name for name in dict.fromkeys([*first, *known]) if known[name])
+
+    @property
+    def usual_method(self) -> str:
+        """How observations are covered by default."""
+        if not len(self.scores) or (self.interval_method == "normal" and self.has_intervals):
+            return "normal"
+        return LEFT_OUT
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there is a noise level, and all that intervals of the mean need."""
+        return self.normal is not None and math.isfinite(self.noise_variance + self.normal.df)
+
+    @property
+    def in_words(self) -> str:
+        """What the model is, such as "3 components"."""
+        if "label" in self.choice:
+            return str(self.choice["label"])
+        if self.choice.get("rule") == "average":
+            return str(self.choice["message"]).partition(" (")[0]
+        return ""
+
+    @property
+    def mean_square(self) -> float:
+        """Mean of the squared scores."""
+        weights = self.weights if len(self.weights) else None
+        return float(np.average(self.scores**2, weights=weights)) if len(self.scores) else math.nan
+
+    @property
+    def correction(self) -> tuple[float, float]:
+        """Slope and intercept of all adjustments together."""
+        slope, intercept = 1.0, 0.0
+        for one in self.adjustments:
+            slope, intercept = one.slope * slope, one.slope * intercept + one.intercept
+        return slope, intercept
+
+    def half_width(self, level: float) -> float:
+        """Return half the width of intervals from rows left out, at a row with leverage 0."""
+        return half_width(
+            self.scores,
+            level,
+            weights=self.weights if len(self.weights) else None,
+            groups=None if math.isnan(self.groups) else int(self.groups),
+            spent=self.spent,
+        )
+
+    def require_normal(self) -> Normal:
+        """Return what intervals of method "normal" need, or say why there are none."""
+        if self.normal is None or not self.has_intervals:
+            raise NotAvailableError(
+                "Intervals of method 'normal' are not available: the model was saved without what "
+                "they need, or its Degrees of Freedom leave nothing to estimate the noise from. It "
+                f"has: {', '.join(map(repr, self.interval_methods)) or 'none'}."
+            )
+        return self.normal
+
+    def require_check(self) -> RowCheck:
+        """Return what T^2 and Q need, or say why there is none."""
+        if self.check is None:
+            raise NotAvailableError(
+                "T^2 and Q of new rows need a PLS model that was kept with intervals; this one was "
+                "not. Fit and keep it again."
+            )
+        return self.check
+
+
+# The answers
+# -----------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Predictions:
+    """What a predictor says of new rows: `Predictor.at`. All arrays have one entry per row.
+
+    Attributes
+    ----------
+    value : (n_new,) or (n_new, q) array
+        Predictions; decision values, a column per class, of a classifier.
+    leverage : (n_new,) or (n_new, q) array
+        h = 1/n + the weighted sum of squared scores.
+    half : (n_new,) or (n_new, q) array
+        Half the width of intervals for observations at ``level``; nan where there are none.
+    t2, q : Diagnostic or None
+        Of one response, where the model can tell.
+    label, probability : (n_new,) and (n_new, K) arrays, or None
+        Of classes.
+    level : float
+    names : tuple or None
+        Of the rows, where X was a pandas object.
+    """
+
+    value: Array
+    leverage: Array
+    half: Array
+    t2: Diagnostic | None = None
+    q: Diagnostic | None = None
+    label: npt.NDArray[Any] | None = None
+    probability: Array | None = None
+    belongs: npt.NDArray[np.bool_] | None = None
+    classes: npt.NDArray[Any] | None = None
+    level: float = 0.95
+    names: tuple[Any, ...] | None = None
+
+    @property
+    def unlike(self) -> npt.NDArray[np.bool_]:
+        """Which rows are unlike those of the calibration: T^2 or Q above its limit, no class."""
+        if self.belongs is not None:
+            return np.asarray(~self.belongs.any(axis=1))
+        found = np.zeros(len(self.value), dtype=bool)
+        for one in (self.t2, self.q):
+            found |= False if one is None else one.flags
+        return found
+
+    @property
+    def status(self) -> npt.NDArray[Any]:
+        """What to make of each row: "ok", or "unlike" those of the calibration."""
+        return np.where(self.unlike, "unlike", "ok")
+
+    def columns(self) -> dict[str, Any]:
+        """Return everything by column name."""
+        found: dict[str, Any] = {}
+        if self.probability is not None and self.classes is not None:
+            found["label"] = self.label
+            parts = zip(self.classes, self.probability.T, strict=True)
+            found |= {f"P({name})": one for name, one in parts}
+        elif self.value.ndim == 1:
+            found = {"value": self.value, "lower": self.value - self.half}
+            found |= {"upper": self.value + self.half, "leverage": self.leverage}
+        else:
+            found = {f"value_{j}": one for j, one in enumerate(self.value.T)}
+        found |= {one.name: one.values for one in (self.t2, self.q) if one is not None}
+        return found | {"status": self.status}
+
+    def frame(self) -> "DataFrame":
+        """Return a pandas data frame with one row per new row."""
+        return data_frame(self.columns(), self.names)
+
+    def __repr__(self) -> str:
+        count = int(np.count_nonzero(self.unlike))
+        return one_line(self, plural(len(self.value), "row"), unlike=count)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Predictor:
+    """What answers for new rows: predictions, intervals, distances, classes; no training data.
+
+    Given by `plsdof.predictor` and `plsdof.load_model`. It has the methods of the estimators that
+    answer questions about new rows, with the same results.
+
+    Attributes
+    ----------
+    responses : tuple of Response
+        One for each response, or class. With one response its entries are attributes here, too,
+        such as ``response``, ``dof`` and ``choice``.
+    preparations : tuple of Preparation
+        What happens to rows before coefficients: one, or one for each recipe of an average.
+    names : tuple of str
+        Predictors in the order of the coefficients.
+    n : float
+        Number of observations.
+    method, parameter_name : str
+        "pls", "pcr", ...; "n_components" or "alpha".
+    one_response : bool
+        Whether y had one dimension.
+    named, responses_named : bool
+        Whether predictors and responses had names.
+    source : mapping
+        What it was fitted to.
+    package, created : str
+        Who made it, and when (UTC).
+    transfer : Transfer or None
+        A step in front of the model, for rows of another instrument.
+    labels : tuple
+        Of a classifier: the classes, in the order of the responses.
+    class_limits : ClassLimits or None
+        Of a classifier that was fitted with ``novelty``.
+    parent : str
+        Checksum of the model file that this model was made from; empty if it was fitted.
+    sha256 : str
+        Checksum of the file that it was read from; empty if it was not.
+
+    Examples
+    --------
+    >>> from plsdof import PLSRegressor, predictor
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True)
+    >>> model = predictor(PLSRegressor(2).fit(X, y))
+    >>> model, round(model.score(X, y), 2), model.predict_interval(X[:1]).round(1)
+    (Predictor(pls, n_components=2, response='y', p=12), 0.7, array([[ 1.4, 19.1]]))
+    >>> model.at(X)
+    Predictions(203 rows, unlike=16)
+    """
+
+    names: tuple[str, ...]
+    n: float
+    method: str
+    parameter_name: str
+    source: Mapping[str, Any]
+    package: str
+    created: str
+    one_response: bool = True
+    named: bool = True
+    responses_named: bool = True
+    preparations: tuple[Preparation, ...]
+    responses: tuple[Response, ...]
+    transfer: Transfer | None = None
+    labels: tuple[str | int | float | bool, ...] = ()
+    class_limits: ClassLimits | None = None
+    parent: str = ""
+    sha256: str = ""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what there is of the only response."""
+        known = {*dir(Response), *Response.__dataclass_fields__}
+        if name.startswith("_") or name not in known or len(self.responses) != 1:
+            raise AttributeError(f"no attribute {name!r}; with several responses see responses.")
+        return getattr(self.responses[0], name)
+
+    # What it is
+    # ----------
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of predictors."""
+        return len(self.columns)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of new rows: those of the model, or of its transfer step."""
+        return self.names if self.transfer is None else self.transfer.names or self.names
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[np.object_]:
+        """Names of the predictors, if they had names."""
+        if not self.named:
+            raise AttributeError("The model was fitted to predictors without names.")
+        return np.array(self.columns, dtype=object)
+
+    @property
+    def response_names_(self) -> tuple[str, ...] | None:
+        """Names of the responses; None if they had none."""
+        return tuple(one.response for one in self.responses) if self.responses_named else None
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of the preprocessed columns. Shape (p,), or (q, p) if y had columns."""
+        kernels = any(one.kernel is not None for one in self.preparations)
+        if kernels or self.transfer is not None or len(self.preparations) > 1:
+            raise AttributeError("Kernels, transfers and averages over recipes have no coef_.")
+        return np.asarray(
+            self._one_or_array([one.correction[0] * one.main.coef for one in self.responses])
+        )
+
+    @property
+    def intercept_(self) -> Any:
+        """Intercept; (q,) array if y had columns."""
+        x_mean, found = self.preparations[0].x_mean, []
+        for one, coef in zip(self.responses, np.atleast_2d(self.coef_), strict=True):
+            slope, shift = one.correction
+            found.append(float(slope * one.y_mean + shift - coef @ x_mean))
+        return self._one_or_array(found)
+
+    @property
+    def dof_(self) -> Any:
+        """Degrees of Freedom; (q,) array if y had columns, nan where they were not counted."""
+        return self._one_or_array([one.dof for one in self.responses])
+
+    @property
+    def noise_std_(self) -> Any:
+        """Noise standard deviation; (q,) array if y had columns."""
+        return self._one_or_array([math.sqrt(one.noise_variance) for one in self.responses])
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The labels of a classifier."""
+        if not self.labels:
+            raise AttributeError("The model predicts numbers; it has no classes.")
+        return np.array(self.labels)
+
+    @property
+    def in_words(self) -> str:
+        """What the model is, such as "3 components"."""
+        name = self.parameter_name
+        said = [one.in_words or model_in_words(one.parameter, name) for one in self.responses]
+        return ", ".join(dict.fromkeys(said))
+
+    # Predictions
+    # -----------
+
+    def at(self, X: Any, *, level: float = 0.95) -> Predictions:
+        """Return all that there is to say of new rows, their columns checked once."""
+        rows, level = self._rows(X), as_level(level)
+        values = [self._value(one, rows) for one in self.responses]
+        facts: dict[str, Any] = {"level": level}
+        if (labels := row_labels(X)) is not None:
+            facts["names"] = tuple(labels)
+        if self.labels:
+            facts |= {"classes": self.classes_, "probability": self._probability(values)}
+            facts["label"] = facts["classes"][facts["probability"].argmax(axis=1)]
+            if self.class_limits is not None:
+                facts["belongs"] = self.class_limits.belongs(rows[0].dense() + rows[0].mean)
+        elif len(self.responses) == 1 and self.responses[0].check is not None:
+            names = ("t2", "q") if self.check.loadings is not None else ("t2",)
+            facts |= {name: self._distance(name, rows, level) for name in names}
+        leverage = [self._leverage(one, rows) for one in self.responses]
+        half = [self._half_width(one, rows, level) for one in self.responses]
+        return Predictions(
+            value=self._stacked(values),
+            leverage=self._stacked(leverage),
+            half=self._stacked(half),
+            **facts,
+        )
+
+    def predict(self, X: Any) -> Any:
+        """Predict new rows. Shape (n_new,), or (n_new, q) if y had columns; labels of classes."""
+        rows = self._rows(X)
+        values = [self._value(one, rows) for one in self.responses]
+        if self.labels:
+            return self.classes_[self._probability(values).argmax(axis=1)]
+        return self._stacked(values)
+
+    def decision_function(self, X: Any) -> Array:
+        """Return discriminant functions of a classifier, as those of `plsdof.PLSClassifier`."""
+        _, rows = self.classes_, self._rows(X)
+        values = np.column_stack([self._value(one, rows) for one in self.responses])
+        return np.asarray(values[:, 1] - values[:, 0] if len(self.labels) == 2 else values)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes. Shape (n_new, K)."""
+        _, rows = self.classes_, self._rows(X)
+        return self._probability([self._value(one, rows) for one in self.responses])
+
+    def leverage_at(self, X: Any) -> Array:
+        """Return 1/n + the weighted sum of squared scores of new rows. Shape (n_new,)."""
+        rows = self._rows(X)
+        return self._stacked([self._leverage(one, rows) for one in self.responses])
+
+    def half_widths(self, X: Any, level: float = 0.95) -> Array:
+        """Return half the widths of intervals from rows left out. Shape (n_new,)."""
+        rows = self._rows(X)
+        return self._stacked([self._half_width(one, rows, level) for one in self.responses])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2, of several responses their mean; of a classifier the accuracy."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        measure = accuracy_score if self.labels else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def predict_interval(
+        self,
+        X: Any,
+        level: float = 0.95,
+        *,
+        method: Method | None = None,
+        kind: Kind = "observation",
+    ) -> "Array | DataFrame":
+        """Lower and upper limits for new observations, or for the mean, at each row. (n_new, 2).
+
+        As the method of the estimators: a data frame where X is one, (n_new, q, 2) or a data frame
+        with columns (name, "lower") and (name, "upper") if y had columns. Methods: see
+        `interval_methods`. Cost: O(n_new p), of "normal" O(n_new k p).
+        """
+        options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
+        found = [
+            self.prediction_interval(X, response=i, **options) for i in range(len(self.responses))
+        ]
+        limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
+        named: Array | DataFrame = inference.name_predictions(
+            limits, X, self.response_names_, one_response=self.one_response
+        )
+        return named
+
+    def prediction_interval(
+        self,
+        X: Any,
+        *,
+        level: float = 0.95,
+        kind: str = "observation",
+        method: str | None = None,
+        response: int | None = None,
+    ) -> inference.Interval:
+        """Return intervals of one response; see `plsdof.inference.prediction_interval`."""
+        one = self._only() if response is None else self.responses[response]
+        as_choice(kind, "kind", get_args(Kind))
+        level, is_default = as_level(level), method is None
+        if method is None:
+            method = "normal" if kind == "mean" else one.usual_method
+        as_choice(method, "method", inference.INTERVAL_METHODS)
+        if kind == "mean" and method != "normal":
+            raise InvalidInputError(
+                "method='left-out' is for kind='observation': errors of rows left out are those of "
+                f"observations. For kind={kind!r} use method='normal'."
+            )
+        if method == LEFT_OUT and not len(one.scores):
+            raise NotAvailableError(
+                "Intervals from errors of rows left out need such errors, and this model has none."
+            )
+        rows = self._rows(X)
+        center, critical = self._value(one, rows), math.nan
+        std_error = np.full(len(center), np.nan)
+        words = one.choice.get("intervals", f"Errors of rows left out ({method}).")
+        if method == "normal":
+            normal, slope = one.require_normal(), abs(one.correction[0])
+            std_error = normal.std_error(rows[one.main.preparation])
+            if kind == "observation":
+                std_error = np.hypot(std_error, math.sqrt(one.noise_variance))
+            std_error, critical = slope * std_error, inference.critical_value(level, normal.df)
+            half = critical * std_error
+            if kind == "mean" and is_default and len(one.scores):
+                # That of a mean is never wider than that of an observation.
+                half = np.minimum(half, self._half_width(one, rows, level))
+            words = inference.normal_words(self.in_words, kind, one.choice.get("covariance"))
+        else:
+            half = self._half_width(one, rows, level)
+        facts = {"level": level, "critical": critical, "assumptions": words}
+        facts |= {"names": row_labels(X), "std_error": read_only(std_error)}
+        return inference.interval_around(center, half, **facts)
+
+    # How far rows are from those of the calibration
+    # ----------------------------------------------
+
+    def hotelling_t2(self, X: Any, *, level: float = 0.95, limit: str | None = None) -> Diagnostic:
+        """Return Hotelling's T^2 of new rows with its limit: `plsdof.chemometrics.hotelling_t2`."""
+        self._only().require_check()
+        return self._distance("t2", self._rows(X), as_level(level), limit)
+
+    def q_residuals(self, X: Any, *, level: float = 0.95, limit: str | None = None) -> Diagnostic:
+        """Return Q residuals of new rows with their limit: `plsdof.chemometrics.q_residuals`."""
+        self._only().require_check()
+        return self._distance("q", self._rows(X), as_level(level), limit)
+
+    def belongs(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Whether new rows look like members of each class: `plsdof.PLSClassifier.belongs`."""
+        if self.class_limits is None:
+            raise NotAvailableError("The model has no limits of classes: PLSClassifier(novelty=).")
+        rows = self._rows(X)[0]
+        return self.class_limits.belongs(rows.dense() + rows.mean)
+
+    # The life of a calibration
+    # -------------------------
+
+    @property
+    def calibration_errors(self) -> CalibrationErrors:
+        """Errors of the calibration that later ones are compared with, adjusted as predictions."""
+        one = self._only()
+        slope = abs(one.correction[0])
+        rows = float(len(one.scores)) or self.n
+        is_turned = any(each.kind == "slope" for each in one.adjustments)
+        return CalibrationErrors(
+            rmsecv=slope * one.rmsecv,
+            units=rows if math.isnan(one.groups) else one.groups,
+            spent=one.spent,
+            sec=slope * one.sec,
+            df=self.n - one.parameter - 1.0,
+            # A slope that was adjusted is 1, as well as is known.
+            slope=math.nan if is_turned else one.slope,
+            slope_std_error=math.nan if is_turned else one.slope_std_error,
+            tails=tails(one.scores, one.weights if len(one.weights) else None),
+        )
+
+    def expected_errors(self, X: Any) -> Array:
+        """Return how large errors of new rows are expected, by rows left out. Shape (n_new,)."""
+        one, rows = self._only(), self._rows(X)
+        spread = 1.0 + one.reach * self._leverage(one, rows)
+        return np.asarray(abs(one.correction[0]) * np.sqrt(one.mean_square * spread))
+
+    def adjusted(
+        self,
+        X: Any,
+        y: Any,
+        kind: Literal["bias", "slope"] = "bias",
+        *,
+        reason: str,
+        force: bool = False,
+    ) -> "Predictor":
+        """Return a predictor whose predictions are corrected by control samples.
+
+        See `plsdof.chemometrics.checks.correction`. The correction, its reason and the checksum of
+        this model are kept with the new one.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path, predictor
+        >>> model = predictor(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])[1])
+        >>> new = model.adjusted([[2.0], [3.0], [4.0]], [2.55, 3.45, 4.35], reason="new lamp")
+        >>> new.responses[0].adjustments[0].reason, (new.predict([[2.0]]) - model.predict([[2.0]]))
+        ('new lamp', array([0.7]))
+        """
+        if not reason.strip():
+            raise InvalidInputError("An adjustment needs a reason, which is kept with the model.")
+        from plsdof.models.files import model_checksum
+
+        kept, errors = self.frozen(), self.calibration_errors
+        made = correction(y, self.predict(X), kind, calibration=errors, force=force)
+        forced = "" if made.significant else " (not significant)"
+        change = Adjustment(
+            kind=kind,
+            slope=made.slope,
+            intercept=made.intercept,
+            date=now(),
+            reason=" ".join(reason.split()) + forced,
+            rows=float(made.rows),
+            parent=model_checksum(kept),
+        )
+        one = kept.responses[0]
+        return kept.derived(responses=(replace(one, adjustments=(*one.adjustments, change)),))
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """What was done to the model after it was fitted, a sentence each."""
+        found = []
+        if (step := self.transfer) is not None:
+            pairs = f"by {step.rows:.0f} pairs" if step.rows else ""
+            found.append(f"Spectra are transferred ({step.kind}) {pairs}. {step.reason}".strip())
+        for one in (one for each in self.responses for one in each.adjustments):
+            change = (
+                f"{one.intercept:+.3g}"
+                if one.kind == "bias"
+                else (f"{one.intercept:.3g} + {one.slope:.3g} times the prediction")
+            )
+            found.append(
+                f"Predictions are adjusted ({one.kind}: {change}) by {one.rows:.0f} control "
+                f"samples, {one.date[:10]}: {one.reason}."
+            )
+        return tuple(found)
+
+    def frozen(self, *, intervals: bool = True) -> "Predictor":
+        """Return the predictor with all parts as arrays, without the data it was fitted to.
+
+        ``intervals`` says whether to keep what intervals "normal", T^2 and Q need.
+        """
+        if intervals:
+            return self
+        kept = tuple(replace(one, normal=None, check=None) for one in self.responses)
+        return replace(self, responses=kept)
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the predictor to a JSON file, complete or not at all; `load_model` reads it."""
+        from plsdof.models.files import save_model
+
+        save_model(self, file)
+
+    def derived(self, **changes: Any) -> "Predictor":
+        """Return a predictor with other fields, which knows that it was made from this one.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path, predictor
+        >>> model = predictor(pls_path([[1.0], [2.0], [4.0], [5.0]], [1.0, 2.0, 3.0, 5.0])[1])
+        >>> shifted = model.derived(transfer=Transfer(kind="bias", offset=np.ones(1)))
+        >>> shifted
+        Predictor(pls, n_components=1, response='y', p=1, transfer='bias')
+        >>> bool(np.allclose(shifted.predict([[3.0]]), model.predict([[4.0]])))
+        True
+        """
+        from plsdof.models.files import model_checksum
+
+        kept = self.frozen()
+        return replace(kept, parent=model_checksum(kept), created=now(), sha256="", **changes)
+
+    def unadjusted(self) -> "Predictor":
+        """Return a predictor without the last adjustment."""
+        one = self._only()
+        if not one.adjustments:
+            raise InvalidInputError("The model has no adjustment to undo.")
+        return self.derived(responses=(replace(one, adjustments=one.adjustments[:-1]),))
+
+    def __repr__(self) -> str:
+        values: dict[str, Any] = {"p": len(self.columns)}
+        if self.transfer is not None:
+            values["transfer"] = self.transfer.kind
+        kinds = [each.kind for one in self.responses for each in one.adjustments]
+        values |= {"adjusted": ", ".join(kinds)} if kinds else {}
+        facts = [self.method]
+        if len(self.responses) == 1:
+            first = {self.parameter_name: self.parameter, "response": self.response[:60]}
+            values = first | values
+        else:
+            facts.append(plural(len(self.responses), "response"))
+        return "Predictor(" + one_line(self, *facts, **values).partition("(")[2]
+
+    # The formulas
+    # ------------
+
+    @property
+    def fills_holes(self) -> bool:
+        """Whether values of new rows may be missing: all preparations begin with filling them."""
+        chains = [one.preprocessing for one in self.preparations]
+        filled = all(one is not None and one.fills_holes for one in chains)
+        return filled and self.transfer is None
+
+    def _rows(self, X: Any) -> tuple[Centred, ...]:
+        """Return new rows, checked, transferred and prepared in every way."""
+        # Numbers in the place of names do not forbid others, but have an order.
+        columns, given = self.columns, None if self.named else feature_names(X)
+        known = self.named or (given is not None and set(given) == set(columns))
+        rows = as_new_rows(X, len(columns), columns if known else None, holes=self.fills_holes)
+        if self.transfer is not None:
+            rows = self.transfer.apply(rows)
+        return tuple(one.of(rows) for one in self.preparations)
+
+    def _value(self, one: Response, rows: Sequence[Centred]) -> Array:
+        """Return predictions of a response, adjusted."""
+        slope, shift = one.correction
+        sums = sum(rows[each.preparation].times(each.coef) for each in one.members)
+        return np.asarray(slope * (one.y_mean + sums) + shift)
+
+    def _leverage(self, one: Response, rows: Sequence[Centred]) -> Array:
+        """Return h = 1/n + the weighted sum of squared scores."""
+        parts = [each.leverage(rows[each.preparation]) for each in one.members]
+        return np.asarray(1.0 / self.n + np.sum(parts, axis=0))
+
+    def _half_width(self, one: Response, rows: Sequence[Centred], level: float) -> Array:
+        """Return half the widths of intervals from rows left out; nan where there are none."""
+        if not len(one.scores):
+            return np.full(rows[0].rows.shape[0], np.nan)
+        spread = np.sqrt(1.0 + one.reach * self._leverage(one, rows))
+        return np.asarray(abs(one.correction[0]) * one.half_width(level) * spread)
+
+    def _distance(
+        self, name: str, rows: Sequence[Centred], level: float, limit: str | None = None
+    ) -> Diagnostic:
+        """Return T^2 or Q of new rows, of the member with most weight."""
+        one = self._only()
+        check, main = one.require_check(), one.main
+        assert main.rotations is not None
+        x = rows[main.preparation]
+        scores = x.times(main.rotations[: check.components].T)
+        if name == "t2":
+            values = (self.n - 1.0) * squared_rows(scores)
+        elif check.loadings is None:
+            raise NotAvailableError(
+                "Q is about the predictors, and kernel PLS has only inner products of features "
+                "that are not the predictors; use hotelling_t2 for rows."
+            )
+        else:
+            u = x.dense() / check.scale
+            values = squared_rows(u - scores @ check.loadings)
+            values[values <= (u.shape[1] * _EPS) ** 2 * squared_rows(u)] = 0.0
+        return diagnose(name, values, check.limit(name, self.n, level, limit), level)
+
+    def _probability(self, values: Sequence[Array]) -> Array:
+        """Return the probabilities of classes with these decision values."""
+        return np.exp(log_softmax(np.column_stack(values), axis=1))
+
+    def _stacked(self, values: Sequence[Array]) -> Array:
+        return values[0] if self.one_response else np.column_stack(values)
+
+    def _one_or_array(self, values: Sequence[Any]) -> Any:
+        return values[0] if self.one_response else np.array(values)
+
+    def _only(self) -> Response:
+        if len(self.responses) != 1:
+            raise NotAvailableError(
+                f"There are {len(self.responses)} responses, each with a model of its own; fit and "
+                "keep one of them, or use predict_interval."
+            )
+        return self.responses[0]
+
+
+def now() -> str:
+    """Return the time (UTC) in seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def about(names: Sequence[str] | None, p: int, source: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what any predictor says about itself: names, where it comes from, who made it."""
+    from plsdof import __version__
+
+    if names is not None and len(names) != p:
+        raise InvalidInputError(f"There are {len(names)} names for {p} predictors.")
+    return {
+        "names": numbered(p) if names is None else tuple(map(str, names)),
+        "named": names is not None,
+        "source": dict(source or {}),
+        "package": f"plsdof {__version__}",
+        "created": now(),
+    }
+
+
+def numbered(count: int, letter: str = "x") -> tuple[str, ...]:
+    """Return names for what has none."""
+    return tuple(f"{letter}{i}" for i in range(count))
