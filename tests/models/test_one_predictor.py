@@ -283,6 +283,16 @@ def test_files_of_0_4_say_what_they_said(name, tmp_path):
                 )
 
 
+def test_answers_do_not_depend_on_what_was_asked_before():
+    """Signs of scores and loadings go together, whichever decomposition was there first."""
+    model = RecipeRegressor("average", recipes=["none", "scale"]).fit(X, Y)
+    asked = predictor(model)
+    asked.leverage_at(NEW)  # by the recursion
+    _ = [one.path.dof for one in model.model_.members]
+    again = predictor(RecipeRegressor("average", recipes=["none", "scale"]).fit(X, Y))
+    np.testing.assert_allclose(asked.at(NEW).q.values, again.at(NEW).q.values, rtol=1e-8)
+
+
 def test_a_model_of_0_4_is_a_path_model_of_now():
     rng = np.random.default_rng(0)
     rows, y = rng.normal(size=(20, 3)), rng.normal(size=20)

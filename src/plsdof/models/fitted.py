@@ -350,7 +350,10 @@ class FittedResponse(Response):
     @cached_property
     def check(self) -> RowCheck | None:
         """What T^2 and Q need; None for methods without scores."""
-        return _row_check(self.model) if isinstance(self.model.path, PLSPath) else None
+        if not isinstance(self.model.path, PLSPath):
+            return None
+        assert self.main.rotations is not None
+        return _row_check(self.model, self.main.rotations)
 
     def require_check(self) -> RowCheck:
         """Return what T^2 and Q need, or say why there is none."""
@@ -408,8 +411,8 @@ _CHOSEN = ("criterion", "rule", "message")
 _COUNTED = ("members", "dof", "noise_variance", "sec", "normal", "check")
 
 
-def _row_check(model: Model) -> RowCheck:
-    """Return what T^2 and Q of new rows need, of the model with most weight."""
+def _row_check(model: Model, rotations: Array) -> RowCheck:
+    """Return what T^2 and Q of new rows need, of the model with most weight and its rotations."""
     path, m = diagnostics.as_score_path(model.path), model.index
     exact = path.exact.complete()
     scale = distances.row_units(exact.units.x_scale)
@@ -426,7 +429,7 @@ def _row_check(model: Model) -> RowCheck:
         facts |= {"q": rows.q.values} if limited and rows.q is not None and B.any() else {}
         loadings = diagnostics.times_predictors(path, exact.filter.scores[:, :m]).T
         # Signs are those of the rotations: R_j l_j = 1.
-        one = np.where(np.isfinite(scale), scale, 0.0) * model.distance.rotations[:m]
+        one = np.where(np.isfinite(scale), scale, 0.0) * rotations[:m]
         facts["loadings"] = np.where(np.vecdot(one, loadings) < 0, -1.0, 1.0)[:, None] * loadings
         facts["loadings"] = read_only(np.ascontiguousarray(facts["loadings"]))
     return RowCheck(components=m, scale=read_only(scale), **facts)
