@@ -16,7 +16,7 @@ from openpyxl import load_workbook
 from typer.testing import CliRunner
 
 from _helpers.requests import Asked
-from plsdof import workbench
+from plsdof import load_model, workbench
 from plsdof.analysis import Request
 from plsdof.analysis.remarks import significant
 from plsdof.app.session import key_of
@@ -24,7 +24,7 @@ from plsdof.app.view import Workbench
 from plsdof.cli import app as program
 from plsdof.cli.browser import CommandLine
 from plsdof.errors import PlsdofError
-from plsdof.files import load_model, read_table
+from plsdof.files import read_table
 from plsdof.files.writing import plain
 from plsdof.report._numbers import rounded, rounded_one
 from plsdof.workbench.predicting import Predictions

@@ -652,7 +652,7 @@ def test_what_was_left_out_of_the_table_is_said_in_the_report(tmp_path):
 
 def test_a_failing_output_leaves_no_file(tmp_path, monkeypatch):
     from plsdof.errors import InvalidInputError
-    from plsdof.files import models as model_file
+    from plsdof.models import files as model_file
 
     file, _, _ = made(tmp_path)
 

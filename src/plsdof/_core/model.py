@@ -572,11 +572,6 @@ def as_model(model: Any) -> Model:
     """
     if isinstance(model, Model):
         return model
-    if hasattr(model, "recipe") and hasattr(model, "left_out"):
-        raise InvalidInputError(
-            "A path holds many models; say which one: path[m], path[path.select().index] or "
-            "path.average()."
-        )
     fitted, estimator, prepare = unwrapped(model)
     models: tuple[Any, ...] = estimator.models_
     if len(models) != 1:
@@ -594,6 +589,11 @@ def as_model(model: Any) -> Model:
 
 def unwrapped(model: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
     """Return a fitted estimator or Pipeline, the estimator at its end, and the steps before it."""
+    if hasattr(model, "recipe") and hasattr(model, "left_out"):
+        raise InvalidInputError(
+            "A path holds many models; say which one: path[m], path[path.select().index] or "
+            "path.average()."
+        )
     fitted = getattr(model, "best_estimator_", model)  # of a search
     is_pipeline = hasattr(fitted, "steps") and hasattr(fitted, "named_steps")
     estimator = fitted.steps[-1][1] if is_pipeline else fitted
