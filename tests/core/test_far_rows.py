@@ -5,7 +5,7 @@ import pytest
 from _helpers.oracle_left_out import exact_left_out, with_far_rows
 
 from plsdof import pls_path
-from plsdof._core.standardize import Columns
+from plsdof._core.standardize import Columns, column_blocks, standardize
 
 pytestmark = pytest.mark.filterwarnings("ignore::plsdof.errors.PlsdofWarning")
 EPS = np.finfo(float).eps
@@ -77,3 +77,21 @@ def test_the_centre_of_columns_is_where_most_rows_are():
     np.testing.assert_allclose(columns.centre, [0.0, 100.0, 100.0, 0.0], atol=3.0)
     assert columns.centre[1] == pytest.approx(X[:, 1].mean(), rel=1e-15)
     assert not Columns.of(X[:, :1]).centre.any()  # zero is close enough
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_wide_rows_are_cut_by_columns(scale, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(loc=5.0, size=(20, 300))
+    X[:, 7], weights = 3.0, rng.uniform(0.5, 2.0, 20)
+    expected = standardize(X, X[:, 0], scale=scale, sample_weight=weights)
+    monkeypatch.setattr("plsdof._core.standardize._CACHED", 1000)
+    assert len(column_blocks(X)) > 3
+    found = standardize(X, X[:, 0], scale=scale, sample_weight=weights)
+    np.testing.assert_allclose(found.X, expected.X, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(found.units.x_scale, expected.units.x_scale, rtol=1e-12)
+    whole = pls_path(X, X[:, 0], 3, scale=scale).left_out(5).residuals
+    monkeypatch.undo()
+    np.testing.assert_allclose(
+        whole, pls_path(X, X[:, 0], 3, scale=scale).left_out(5).residuals, atol=1e-12
+    )

@@ -643,7 +643,7 @@ def hold_out(
         return None
     # A large offset of y would cost digits in every sum.
     level = float(given.y[0])
-    problem = replace(problem, given=replace(given, y=given.y - level))
+    problem = replace(problem, given=given.less(level))
     weights = None if given.weights is None else given.weights[split.rows]
 
     def rmse(residuals: Array) -> Array:

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from plsdof._core.inputs import Array
 from plsdof._core.moments import Moments
-from plsdof._core.standardize import SMALLEST_SPREAD, Columns, constant_between, row_blocks
+from plsdof._core.standardize import SMALLEST_SPREAD, Columns, constant_between, tiles
 from plsdof._core.threads import cached_property
 
 Integers = npt.NDArray[np.intp]
@@ -43,6 +43,8 @@ _CERTAIN = 0.1
 _SAFETY = 20.0
 # A sum of squares that centring makes smaller than this share of what it was has lost digits.
 _CANCELLED = 1e-2
+# Beyond this share of the mean squares of shifted columns, squared means lose digits of products.
+_APART = 1e-2
 # Rows whose squared distance from the mean is within so many times the average are like all others:
 # `_SAFETY` covers them.
 _LIKE_OTHERS = 2.0
@@ -441,13 +443,13 @@ class RowFolds(_Samples):
         self._stored = X if columns is None else None
         if columns is not None:
             self.shift = columns.centre
-            self.X = np.subtract(X, self.shift, order="C")
-            self.X[:, columns.constant] = 0.0
-            first, gross = self._sums()
+            first, gross = self._prepare(X, columns)
         else:
             self.shift = X.shift
             first, gross = X.sums(W)
         self.mean = first / nf
+        # The sum of a residual is rounding, which a shift that is not the mean would make larger.
+        self._is_apart = bool(np.any(nf * self.mean**2 > _APART * gross))
         self._inverse_metric = inverse_metric
         if scale:
             squares = gross - nf * self.mean**2
@@ -466,26 +468,25 @@ class RowFolds(_Samples):
         self.reach = self.unit * self.total
         self._C = np.empty((len(W) if self._stored is None else 0, X.shape[1]))
 
-    def _sums(self) -> tuple[Array, Array]:
-        """Return sums of training rows and of their squares, block by block."""
-        W, p = self.weights, self.X.shape[1]
-        first, gross = np.zeros((2, len(W), p))
-        blocks = row_blocks(self.X)
-        place = np.empty((blocks[0].stop, p))
-        for block in blocks:
-            part = self.X[block]
-            first += W[:, block] @ part
-            gross += W[:, block] @ np.multiply(part, part, out=place[: len(part)])
+    def _prepare(self, X: Array, columns: Columns) -> tuple[Array, Array]:
+        """Centre rows in memory; return sums of training rows and of their squares."""
+        W, (first, gross) = self.weights, np.zeros((2, len(self.weights), X.shape[1]))
+        self.X = np.empty(X.shape)
+        for rows, here in tiles(X):
+            part = np.subtract(X[rows, here], self.shift[here], out=self.X[rows, here])
+            part[:, columns.constant[here]] = 0.0
+            first[:, here] += W[:, rows] @ part
+            gross[:, here] += W[:, rows] @ np.square(part)
         return first, gross
 
     def forward(self, r: Array) -> tuple[Array, Array]:
+        if self._is_apart:
+            r = r - (np.add.reduce(r, axis=1) / self.n)[:, None] * self.weights
         if self._stored is not None:
-            C = (self._stored.left(r) - r.sum(axis=1)[:, None] * self.mean) * self._inverse
+            C = self._stored.left(r) * self._inverse
             scores = self._stored.right(C)
             return np.asarray(scores - np.vecdot(C, self.mean)[:, None]), C
         C = np.matmul(r, self.X, out=self._C)
-        # The sum of r is rounding, which shifts that are not means would make larger.
-        C -= np.add.reduce(r, axis=1)[:, None] * self.mean
         if self._inverse_metric is not None:
             root = np.sqrt(self._inverse)
             C = self._inverse_metric(C * root) * root

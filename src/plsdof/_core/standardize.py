@@ -8,7 +8,8 @@ Integer weights then mean the same as repeated rows.
 
 import math
 import zlib
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ CONSTANT_ULPS = 32 * float(np.finfo(np.float64).eps)
 _CACHED = 2**17
 # Rows of a matrix that lies column after column are read at least this many at a time.
 _SEGMENT = 64
+# Where fewer rows than this fit the cache, columns are cut.
+_FEW_ROWS = 16
 # So many rows show where most of them are; a mean beyond four times their spread was moved by rows
 # that are far from all others.
 _SHOWN, _MOVED = 9, 4.0
@@ -161,6 +164,13 @@ class Observations:
     def row_scale(self) -> Array | None:
         """Square roots of the weights; None without weights."""
         return None if self.weights is None else read_only(np.sqrt(self.weights))
+
+    def less(self, level: float) -> "Observations":
+        """Return the same rows with a constant taken off the response."""
+        found = replace(self, y=self.y - level)
+        if self.in_memory:
+            found.__dict__["columns"] = self.columns
+        return found
 
     def own(self) -> None:
         """Copy X, so that nobody can change it, unless it is large; all who hold this see it.
@@ -329,11 +339,11 @@ class Columns:
         """Look at rows in memory, in one pass."""
         highest, lowest, total = X[0].copy(), X[0].copy(), np.zeros(X.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):  # of extremes, which are refused
-            for rows in row_blocks(X):
-                part = X[rows]
-                np.maximum(highest, np.maximum.reduce(part), out=highest)
-                np.minimum(lowest, np.minimum.reduce(part), out=lowest)
-                total += np.add.reduce(part)
+            for rows, here in tiles(X):
+                part = X[rows, here]
+                highest[here] = np.maximum(highest[here], np.maximum.reduce(part))
+                lowest[here] = np.minimum(lowest[here], np.minimum.reduce(part))
+                total[here] += np.add.reduce(part)
             return cls(lowest=lowest, highest=highest, centre=_centre(X, total / len(X)))
 
     @cached_property
@@ -389,26 +399,43 @@ class Centred:
 def centre_columns(
     X: Array, columns: Columns, weights: Array | None, n: float, scale: bool
 ) -> Centred:
-    """Centre the columns and, if asked, scale them to unit variance (divisor n - 1).
+    """Centre the columns and, if asked, scale them to unit variance (divisor n - 1)."""
+    centred, mean, x_scale = np.empty_like(X), np.empty(X.shape[1]), np.ones(X.shape[1])
+    for here in column_blocks(X):
+        values, centre = centred[:, here], columns.centre[here]
+        remainder, squares = np.zeros((2, len(centre)))
+        blocks = row_blocks(values)
+        for rows in blocks:
+            part = np.subtract(X[rows, here], centre, out=values[rows])
+            remainder += _weighted_sum(part, weights, rows)
+            squares += _weighted_squares(part, weights, rows)
+        remainder /= n
+        squares -= n * remainder**2
+        mean[here] = centre + remainder
+        if scale:
+            x_scale[here] = np.sqrt(np.maximum(squares, 0.0) / (n - 1.0))
+        # Takes a constant column out, whatever is divided by it.
+        x_scale[here][columns.constant[here]] = np.inf
+        for rows in blocks:
+            part = values[rows]
+            part -= remainder
+            if scale or columns.constant.any():
+                part /= x_scale[here]
+    return Centred(values=centred, mean=mean, scale=x_scale)
 
-    Two passes over X, in blocks of rows that stay in the cache.
-    """
-    centred, blocks = np.empty_like(X), row_blocks(X)
-    remainder, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for rows in blocks:
-        part = np.subtract(X[rows], columns.centre, out=centred[rows])
-        remainder += _weighted_sum(part, weights, rows)
-        squares += _weighted_squares(part, weights, rows)
-    remainder /= n
-    squares -= n * remainder**2
-    x_scale = np.sqrt(np.maximum(squares, 0.0) / (n - 1.0)) if scale else np.ones(X.shape[1])
-    x_scale[columns.constant] = np.inf  # takes a constant column out, whatever is divided by it
-    for rows in blocks:
-        part = centred[rows]
-        part -= remainder
-        if scale or columns.constant.any():
-            part /= x_scale
-    return Centred(values=centred, mean=columns.centre + remainder, scale=x_scale)
+
+def tiles(X: Array) -> Iterator[tuple[slice, slice]]:
+    """Cut a matrix into rows and columns that fit the cache."""
+    for columns in column_blocks(X):
+        for rows in row_blocks(X[:, columns]):
+            yield rows, columns
+
+
+def column_blocks(X: Array) -> list[slice]:
+    """Cut columns where hardly a row fits the cache, so that many rows of some of them do."""
+    n, p = X.shape
+    step = p if p * _FEW_ROWS <= _CACHED else max(_CACHED // n, _SEGMENT)
+    return [slice(start, min(start + step, p)) for start in range(0, p, step)]
 
 
 def row_blocks(X: Array, times: int = 1) -> list[slice]:

@@ -85,8 +85,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if names is not None:  # as text, which is what scikit-learn knows; wavelengths are numbers
             header = X.head(0) if hasattr(X, "head") else X[:0]
             header = header.set_axis(list(names), axis=1) if hasattr(X, "set_axis") else header
+        p = rows.shape[1]
+        nameless = names is None and not hasattr(self, "feature_names_in_")
         try:
-            validate_data(self, header, reset=reset, skip_check_array=True)
+            if nameless and (reset or p == self.n_features_in_):
+                self.n_features_in_ = p  # all that there is to note, without a look at its type
+            else:
+                validate_data(self, header, reset=reset, skip_check_array=True)
         except ValueError as error:
             where = " (feature_names_in_)" if hasattr(self, "feature_names_in_") else ""
             raise InvalidInputError(
