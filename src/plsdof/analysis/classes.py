@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from plsdof.analysis.data import TableProblem
 from plsdof.analysis.request import AUTO, Request
 from plsdof.chemometrics.classes import ClassErrors
 from plsdof.errors import InvalidInputError
-from plsdof.estimators.classifier import PLSClassifier
 from plsdof.inference.resampling import PermutationTest
+
+if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
+    from plsdof.estimators.classifier import PLSClassifier
 
 # What belongs to numbers only, with its value where nobody asks for it.
 _NOT_FOR_CLASSES: dict[str, Any] = {
@@ -47,7 +49,7 @@ class ClassAnalysis:
 
     request: Request
     data: TableProblem
-    model: PLSClassifier
+    model: "PLSClassifier"
     errors: dict[str, ClassErrors]
     permutation: PermutationTest | None
     created: str
@@ -94,6 +96,8 @@ class ClassAnalysis:
 
 def classified(data: TableProblem, request: Request) -> ClassAnalysis:
     """Fit a classifier to rows whose response are numbers of classes (`Rows.classes`)."""
+    from plsdof.estimators.classifier import PLSClassifier
+
     if request.preprocess == AUTO:
         raise InvalidInputError(
             f"{data.response!r} holds text, and preprocess 'auto' chooses among recipes for "
