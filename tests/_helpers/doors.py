@@ -25,10 +25,10 @@ from plsdof.cli import app as program
 from plsdof.cli.browser import CommandLine
 from plsdof.errors import PlsdofError
 from plsdof.files import read_table
+from plsdof.files.joining import JoinedReading
 from plsdof.files.writing import plain
 from plsdof.report._numbers import rounded, rounded_one
 from plsdof.workbench.predicting import Predictions
-from plsdof.workbench.reading import JoinedReading
 
 # Of each table the columns that every door is to have.
 FITTED = {

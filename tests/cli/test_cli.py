@@ -441,6 +441,20 @@ def test_help_is_there_before_numerical_libraries_are():
     assert done.stdout.split() == ["True", "set()"]
 
 
+def test_a_fit_of_a_table_loads_what_it_needs_only(tmp_path):
+    """Each of these would take a second or so, and is for spectra, classes or other files."""
+    lines = [f"{i % 7},{i % 5},{i * i % 11}" for i in range(30)]
+    (tmp_path / "table.csv").write_text("\n".join(["y,a,b", *lines, ""]))
+    code = (
+        "import sys; from typer.testing import CliRunner; from plsdof.cli import app; "
+        f"done = CliRunner().invoke(app, ['fit', {str(tmp_path / 'table.csv')!r}, '-r', 'y']); "
+        "print(done.exit_code, {'sklearn', 'scipy.stats', 'matplotlib', 'openpyxl', "
+        "'python_calamine', 'pyarrow.parquet', 'chemotools'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "set()"]
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_summarised_by_its_first_sentence(name):
     module, summary = COMMANDS[name]

@@ -265,10 +265,10 @@ def test_the_right_result(tmp_path, kind):
 def in_batches(file, how):
     """Return the batches of a file as one table, as a stream has them."""
     (source,) = open_sources(file, how)
-    assert set(source.names).isdisjoint(source.left_out)
-    found = stacked(list(source.batches(small=True)), str(file))
-    assert found.names == source.names
-    assert set(source.notes) <= set(found.notes)
+    assert set(source.head.names).isdisjoint(source.head.left_out)
+    found = stacked(list(source.batches()), str(file))
+    assert found.names == source.head.names
+    assert set(source.head.notes) <= set(found.notes)
     return found
 
 

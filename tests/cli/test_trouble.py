@@ -154,7 +154,7 @@ def test_many_damaged_tables_are_refused_in_one_line(tmp_path, part):
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [("plsdof.workbench.fitting", "analysed"), ("plsdof.workbench.reading", "read_table")],
+    [("plsdof.workbench.fitting", "analysed"), ("plsdof.files.reading", "open_sources")],
 )
 def test_too_little_memory_gives_one_line(tmp_path, monkeypatch, module, name):
     def fail(*_, **__):

@@ -13,9 +13,9 @@ from _helpers.command_line import GASOLINE, run, run_json
 from plsdof import PLSRegressor, load_model
 from plsdof.analysis import Request
 from plsdof.errors import InvalidInputError
+from plsdof.files.joining import JoinedReading
 from plsdof.files.reading import read_table
 from plsdof.workbench.problems import read_problems
-from plsdof.workbench.reading import JoinedReading
 
 RNG = np.random.default_rng(5)
 N = 30

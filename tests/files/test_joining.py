@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from plsdof.errors import InvalidInputError
-from plsdof.files.columns import join_responses
+from plsdof.files.joining import join_responses
 from plsdof.files.reading import read_table
 
 N = 12

@@ -79,6 +79,14 @@ def test_only_so_many_styles_and_cells_are_looked_at(tmp_path, monkeypatch):
     assert len(looked) < 65_536 + 16_384 + 100
 
 
+def test_what_is_packed_to_next_to_nothing_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(workbooks, "_ALWAYS_UNPACKED", 1 << 20)
+    file = packed(tmp_path, VALUES, **{"xl/sharedStrings.xml": " " * (1 << 21)})
+    monkeypatch.setattr("zipfile.ZipFile.open", None)
+    with pytest.raises(InvalidInputError, match="unpacks to"):
+        read_table(file)
+
+
 @pytest.mark.parametrize("part", [b" ", b"1", b"1 ", b",", b"1e", b";"])
 def test_a_line_of_two_columns_is_looked_at_once(part):
     """If anything were tried again from every place, these two million would never end."""

@@ -21,7 +21,8 @@ from plsdof.analysis.data import Rows, TableProblem
 from plsdof.analysis.remarks import in_ranges
 from plsdof.app.session import Options, Tools, arguments, key_of
 from plsdof.errors import InvalidInputError, PlsdofError
-from plsdof.files.columns import header_number, labels_of
+from plsdof.files.columns import header_number
+from plsdof.files.joining import labels_of
 from plsdof.files.tables import Table
 from plsdof.files.writing import write_tables
 from plsdof.plotting.style import readable
@@ -378,7 +379,7 @@ def _python(table: Table, analysis: Analysis, options: Options) -> Iterator[str]
     yield "from plsdof.analysis import Request, analyse"
     yield "from plsdof.files import read_table"
     if groups:
-        yield "from plsdof.files.columns import labels_of"
+        yield "from plsdof.files.joining import labels_of"
     yield ""
     yield f"table = read_table({options['file']!r}{how})"
     yield f"names = {names}"

@@ -19,12 +19,12 @@ from plsdof.chemometrics.checks import Kind
 from plsdof.cli._options import parse
 from plsdof.cli.fit import Output, write
 from plsdof.errors import InvalidInputError, MissingExtraError
+from plsdof.files.joining import JoinedReading
 from plsdof.files.reading import Reading
 from plsdof.files.tables import Table
 from plsdof.models.files import load_model, save_model
 from plsdof.workbench.fitting import fit_problem
 from plsdof.workbench.problems import is_streamed, read_problems
-from plsdof.workbench.reading import JoinedReading
 
 
 def app(

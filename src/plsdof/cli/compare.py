@@ -13,8 +13,8 @@ from plsdof.analysis import Request
 from plsdof.cli import _show as show
 from plsdof.cli._options import File, Printing
 from plsdof.errors import NotAvailableError
+from plsdof.files.joining import JoinedReading
 from plsdof.workbench.comparing import Compared
-from plsdof.workbench.reading import JoinedReading
 
 # Rows of the table at equal Degrees of Freedom, unless more are needed or asked for.
 _MOST_COMPONENTS = 10

@@ -29,13 +29,13 @@ from plsdof.cli._options import (
     check_outputs,
 )
 from plsdof.errors import InvalidInputError
+from plsdof.files.joining import JoinedReading
 from plsdof.files.writing import TABLE_ENDINGS, atomic_write, write_tables
 from plsdof.inference.intervals import prediction_interval
 from plsdof.models.files import load_model, save_model
 from plsdof.models.predictor import Predictor
 from plsdof.workbench.fitting import Fitted, fit_problem, refuse_other_responses, updated
 from plsdof.workbench.problems import is_streamed, read_problems
-from plsdof.workbench.reading import JoinedReading
 
 
 @dataclass(frozen=True, kw_only=True)

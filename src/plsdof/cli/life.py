@@ -13,12 +13,12 @@ from plsdof.chemometrics.transfer import Method, TransferFit
 from plsdof.cli import _show as show
 from plsdof.cli._options import JSON, LIMIT_CROSSED, PAGE, File, Printing, check_outputs
 from plsdof.errors import InvalidInputError
+from plsdof.files.joining import JoinedReading
 from plsdof.files.reading import Reading
 from plsdof.files.writing import append_table
 from plsdof.models.files import load_model, save_model
 from plsdof.models.predictor import Predictor
 from plsdof.workbench.checking import Checked, read_log
-from plsdof.workbench.reading import JoinedReading
 
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="File written by `plsdof fit --model`.")

@@ -91,7 +91,7 @@ def file_blocks(
     (('1100',), array([0.25, 2.  ]))
     """
     sources = open_sources(Path(path), reading)
-    known = sources[0].names
+    known = sources[0].head.names
     target = find_column(target, known)
     weights = None if weights is None else find_column(weights, known)
     columns = (columns,) if isinstance(columns, str) else columns
@@ -110,7 +110,7 @@ def file_blocks(
         names=names,
         target=target,
         weights=weights,
-        left_out=(*sources[0].left_out, *(name for name in wanted if name in unfit)),
+        left_out=(*sources[0].head.left_out, *(name for name in wanted if name in unfit)),
         n_rows=sum(counts) if len(counts) == len(sources) else None,
         step=block_length(len(names), as_count(memory, "memory", minimum=1)),
         progress=progress,
@@ -170,12 +170,12 @@ class FileBlocks:
     @property
     def known(self) -> tuple[str, ...]:
         """The names of all columns of the files."""
-        return self._sources[0].names
+        return self._sources[0].head.names
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was recognised in the files: titles, units, unclear commas, a missing line end."""
-        return notes_of_files([(one.path.name, one.notes) for one in self._sources])
+        return notes_of_files([(one.path.name, one.head.notes) for one in self._sources])
 
     def complete_rows(self) -> npt.NDArray[np.bool_]:
         """Return which rows have all values, by one pass. Shape (n_rows,).
@@ -245,7 +245,7 @@ class FileBlocks:
         names = (*self.names, *ends)
         for source in self._sources:
             with unreadable(source.path):
-                for table in source.batches(names, small=True):
+                for table in source.batches(names):
                     values = table.numbers(names, gaps=self._gaps)
                     # Whoever chose rows before counts on the same ones.
                     self._require_unchanged(source.path)

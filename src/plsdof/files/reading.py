@@ -6,7 +6,7 @@ has. Its rows come in batches, each a `Table`; a table in memory is one batch.
 
 import codecs
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,10 +16,9 @@ import numpy as np
 
 from plsdof._core.display import plural
 from plsdof._core.inputs import as_count
-from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError
 from plsdof.files import text, workbooks
-from plsdof.files.columns import listed, shortened
+from plsdof.files.columns import listed, shortened, shortened_path
 from plsdof.files.instruments import Spectra, is_spectra, joined, read_spectra
 from plsdof.files.tables import (
     Table,
@@ -93,18 +92,15 @@ class Reading:
     def table(self, file: str | os.PathLike[str], *, one_column: bool = False) -> Table:
         """Read a file, or all files of a folder, into memory; see `read_table`."""
         sources = open_sources(Path(file), self, whole=True, one_column=one_column)
-        tables = list[Table]()
         for source in sources:
-            with unreadable(source.path):
-                tables += source.batches()
-                if not len(tables[-1]):
-                    raise InvalidInputError("there is a header but no row below it.")
-        if not Path(file).is_dir():
-            return tables[0]
-        found = stacked(tables, os.fspath(file))
-        if len(sources) == 1 and isinstance(sources[0], Held):  # spectra, which count their files
-            return found
-        return replace(found, described=f"{len(tables)} file(s), the first one: {found.described}")
+            if not len(source.head):
+                raise InvalidInputError(
+                    f"{shortened_path(str(source.path))}: there is a header but no row below it."
+                )
+        if len(sources) == 1 and sources[0].path == Path(file):
+            return sources[0].head
+        found = stacked([one.head for one in sources], os.fspath(file))
+        return replace(found, described=f"{len(sources)} file(s), the first one: {found.described}")
 
 
 def read_table(
@@ -196,206 +192,130 @@ _BATCH, _BUFFER = 4096, 1 << 14
 
 
 @dataclass(frozen=True, kw_only=True)
-class Held:
-    """A table that is in memory, whatever its file is: a sheet, spectra, a text on its side."""
+class Source:
+    """A file, and its table as far as it is in memory: here all of it.
 
-    path: Path
-    held: Table
-    decimal: str = "."
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return self.held.names
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was recognised."""
-        return self.held.notes
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """Columns without a name that do not count."""
-        return self.held.left_out
-
-    @property
-    def unfit(self) -> set[str]:
-        """Columns of text."""
-        return {name for name in self.names if self.held.is_text(name)}
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.held)
-
-    likely_rows = n_rows
-
-    def batches(self, names: Sequence[str] = (), *, small: bool = False) -> Iterator[Table]:  # noqa: ARG002
-        """Yield all rows, with these columns or all."""
-        yield self.held.select(names)
-
-    def table(self, names: Sequence[str]) -> Table:
-        """Return all rows of a few columns."""
-        return self.held.select(names)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Text:
-    """A file of separated values, of which the first lines were read.
-
-    ``content`` is what it holds, if it was read as a whole.
+    Attributes
+    ----------
+    path : Path
+    head : Table
+        The first rows at least, with what was recognised.
+    n_rows : int or None
+        Number of rows, if it is known.
+    likely_rows : int
+        How many rows there may be.
     """
 
     path: Path
-    layout: text.Layout
-    how: Reading
-    decimal: str
-    content: bytes | None = None
-    n_rows: None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return self._first.names
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """Columns without a name that do not count, by the first rows."""
-        return self._first.left_out
+    head: Table
+    n_rows: int | None
+    likely_rows: int
 
     @property
     def unfit(self) -> set[str]:
         """Columns with text in the first rows and no number."""
-        return {name for name in self.names if self._first.is_text(name)}
+        return {name for name in self.head.names if self.head.is_text(name)}
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was recognised in the first lines, and at the end."""
-        if self.content is not None:
-            return (*self.layout.notes, *text.cut_note(self.content[-_END:]))
-        with self.path.open("rb") as file:
-            file.seek(max(0, self.path.stat().st_size - _END))
-            return (*self.layout.notes, *text.cut_note(file.read()))
+    def batches(self, names: Sequence[str] = ()) -> Iterator[Table]:
+        """Yield the rows some at a time, with these columns or all."""
+        yield self.head.select(names)
 
-    @property
-    def likely_rows(self) -> int:
-        """How many rows there are if all are as long as the longest one of the first."""
-        return max(1, self.path.stat().st_size // max(1, self.layout.longest))
-
-    @cached_property
-    def _head(self) -> Table:
-        """The first rows, with all columns."""
-        with closing(self._frames(_FIRST_ROWS)) as frames:
-            return self._rows(next(frames))
-
-    @cached_property
-    def _first(self) -> Table:
-        """The first rows, with columns that count."""
-        return without(self._head, self._margins(self._head))
-
-    def batches(self, names: Sequence[str] = (), *, small: bool = False) -> Iterator[Table]:
-        """Yield the rows with these columns, or all: at once, or some at a time if ``small``."""
-        if not small:
-            (frame,) = self._frames()
-            table = self._rows(frame, is_last=True)
-            yield without(table, self._margins(table)).select(names)
-            return
-        first, head = 1, self._head.frame
-        empty = [name for name in self.left_out if head[name].isna().all()]
-        for frame in self._frames(max(1, _PARSED // max(1, self.layout.longest))):
-            for name in empty:  # as the first rows have decided
-                require_empty(frame[name], first)
-            yield without(self._rows(frame, first), self.left_out).select(names)
-            first += len(frame)
-
-    def table(self, names: Sequence[str]) -> Table:
-        """Read all rows of a few columns into memory."""
-        (frame,) = self._frames(columns=names)
-        if not frame.isna().all(axis=1).any():
-            return self._rows(frame[list(names)], is_last=True)
-        # The other columns tell whether such a row is blank.
-        return stacked(list(self.batches(names, small=True)), str(self.path))
-
-    def _frames(
-        self, rows: int | None = None, columns: Sequence[str] | None = None
-    ) -> Generator[Any, None, None]:
-        source = self.path if self.content is None else self.content
-        return text.read_frames(
-            source, self.layout, na=self.how.na, rows_at_once=rows, columns=columns
-        )
-
-    def _rows(self, frame: Any, first_row: int = 1, *, is_last: bool = False) -> Table:
-        """Return rows as a table, without those that are blank, which count but at the end."""
-        blank: tuple[int, ...] = ()
-        if len(frame) and frame.iloc[:, -1].isna().any():
-            known = np.flatnonzero(frame.notna().any(axis=1))
-            count = known.max(initial=-1) if is_last else len(frame)
-            unknown = np.setdiff1d(np.arange(count), known)
-            blank = tuple((unknown + first_row).tolist())
-            frame = frame.iloc[known].reset_index(drop=True)
-        return Table(
-            source=str(self.path),
-            frame=frame,
-            names=tuple(frame.columns),
-            described=self.layout.described,
-            decimal=self.decimal,
-            notes=(*self.notes, *blank_notes(blank)),
-            na=self.how.missing_numbers,
-            blank=blank,
-            first_row=first_row,
-        )
-
-    def _margins(self, table: Table) -> tuple[str, ...]:
-        extra, unnamed = self.layout.extra, self.layout.unnamed
-        if extra and extra != self.layout.names[0]:
-            require_empty(table.frame[extra])
-        found = margins(table, [name for name in unnamed if name != extra])
-        return tuple(name for name in unnamed if name in found or name == extra)
+    def table(self, names: Sequence[str] = ()) -> Table:
+        """Return all rows, with these columns or all."""
+        return stacked(list(self.batches(names)), str(self.path))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parquet:
-    """A Parquet file, of which only the description has been read."""
+class _Text(Source):
+    """A file of separated values, of which the first lines were read."""
 
-    path: Path
-    how: Reading
-    decimal: str = "."
-    left_out = ()
+    layout: text.Layout
+    empty: tuple[str, ...]  # columns without a name and, in the first rows, without a value
+    na: tuple[str, ...]
+
+    def batches(self, names: Sequence[str] = ()) -> Iterator[Table]:
+        first = 1
+        for frame in self._frames(rows_at_once=max(1, _PARSED // max(1, self.layout.longest))):
+            for name in self.empty:
+                require_empty(frame[name], first)
+            # The first rows have decided which columns count.
+            yield without(self._rows(frame, first), self.head.left_out).select(names)
+            first += len(frame)
+
+    def table(self, names: Sequence[str] = ()) -> Table:
+        if names:  # only these are parsed, unless others tell whether a row is blank
+            (frame,) = self._frames(columns=names)
+            if not frame.isna().all(axis=1).any():
+                return self._rows(frame[list(names)], 1)
+        return super().table(names)
+
+    def _frames(self, **some: Any) -> Iterator[Any]:
+        return text.read_frames(self.path, self.layout, na=self.na, **some)
+
+    def _rows(self, frame: Any, first_row: int) -> Table:
+        return _with_rows(self.head, frame, first_row)
+
+
+def _with_rows(table: Table, frame: Any, first_row: int = 1, *, is_last: bool = False) -> Table:
+    """Return a table with other rows, without those that are blank, which count but at the end."""
+    blank: tuple[int, ...] = ()
+    if len(frame) and frame.iloc[:, -1].isna().any():
+        known = np.flatnonzero(frame.notna().any(axis=1))
+        count = known.max(initial=-1) if is_last else len(frame)
+        blank = tuple((np.setdiff1d(np.arange(count), known) + first_row).tolist())
+        frame = frame.iloc[known].reset_index(drop=True)
+    names = tuple(frame.columns)
+    return replace(table, frame=frame, names=names, blank=blank, first_row=first_row)
+
+
+def _open_text(path: Path, content: bytes | None, how: Reading, fewest: int) -> Source:
+    """Read the first lines of a text, or all of them if the content is given."""
+    source = path if content is None else content
+    layout = text.sniff(source, header_row=how.header_row, skip_rows=how.skip_rows, fewest=fewest)
+    rows, end, whole = None, b"" if content is None else content[-_END:], content is not None
+    if not whole:
+        rows = _FIRST_ROWS
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _END))
+            end = file.read()
+    with closing(text.read_frames(source, layout, na=how.na, rows_at_once=rows)) as frames:
+        frame = next(frames)
+    about = Table(
+        source=str(path),
+        frame=frame,
+        names=layout.names,
+        described=layout.described,
+        decimal=layout.decimal,
+        notes=(*layout.notes, *text.cut_note(end)),
+        na=how.missing_numbers,
+    )
+    table, extra = _with_rows(about, frame, is_last=True), layout.extra
+    if extra and extra != layout.names[0]:
+        require_empty(table.frame[extra])
+    found = {extra, *margins(table, [name for name in layout.unnamed if name != extra])}
+    head = without(table, tuple(name for name in layout.unnamed if name in found))
+    if whole:
+        head = replace(head, notes=(*head.notes, *blank_notes(head.blank)))
+        return _held(path, head)
+    return _Text(
+        path=path,
+        head=head,
+        n_rows=None,
+        likely_rows=max(1, path.stat().st_size // max(1, layout.longest)),
+        layout=layout,
+        empty=tuple(name for name in head.left_out if table.frame[name].isna().all()),
+        na=how.na,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Parquet(Source):
+    """A Parquet file, of which the description has been read, and its columns by their names."""
+
+    metadata: Any
+    fields: dict[str, Any]
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """That the index of a data frame is left out."""
-        if not self._index:
-            return ()
-        named = [name for name in self._index if not name.startswith("__")]
-        which = f" ({listed(named, 3, shortened)})" if named else ""
-        return (f"Left out, the index of the data frame{which}: write it as a column to use it.",)
-
-    @cached_property
-    def metadata(self) -> Any:
-        """What the end of the file says about it."""
-        return _arrow("pyarrow.parquet").read_metadata(self.path)
-
-    @cached_property
-    def _index(self) -> list[str]:
-        """Columns that are the index of a data frame; numbers of rows are not stored as one."""
-        known = self.metadata.schema.to_arrow_schema().pandas_metadata or {}
-        return [name for name in known.get("index_columns", ()) if isinstance(name, str)]
-
-    @cached_property
-    def fields(self) -> dict[str, Any]:
-        """Columns by their names without surrounding blanks; not the index of a data frame."""
-        schema = self.metadata.schema.to_arrow_schema()
-        columns = [field for field in schema if field.name not in self._index]
-        names, _ = text.column_names([field.name for field in columns])
-        return dict(zip(names, columns, strict=True))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(self.fields)
-
-    @cached_property
     def unfit(self) -> set[str]:
         """Columns that do not hold numbers; one of nothing is one of missing values."""
         types = _arrow("pyarrow").types
@@ -405,19 +325,8 @@ class Parquet:
             name for name, one in self.fields.items() if not any(test(one.type) for test in tests)
         }
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.metadata.num_rows)
-
-    likely_rows = n_rows
-
-    def batches(self, names: Sequence[str] = (), *, small: bool = False) -> Iterator[Table]:
-        """Yield the rows with these columns, or all: at once, or some at a time if ``small``."""
-        if not small:
-            yield self.table(names)
-            return
-        names = names or self.names
+    def batches(self, names: Sequence[str] = ()) -> Iterator[Table]:
+        names = names or self.head.names
         columns, first = [self.fields[name].name for name in names], 1
         # Without a buffer the reader holds whole row groups, which may be the whole file.
         with _arrow("pyarrow.parquet").ParquetFile(
@@ -427,25 +336,51 @@ class Parquet:
                 yield self._named(batch.select(columns), names, first)
                 first += len(batch)
 
-    def table(self, names: Sequence[str]) -> Table:
-        """Read all rows into memory, with these columns or all of them."""
-        names = names or self.names
+    def table(self, names: Sequence[str] = ()) -> Table:
+        names = names or self.head.names
         columns = [self.fields[name].name for name in names]
         found = _arrow("pyarrow.parquet").read_table(self.path, columns=columns)
         return self._named(found.select(columns), names)
 
     def _named(self, rows: Any, names: Sequence[str], first_row: int = 1) -> Table:
         frame = rows.to_pandas(ignore_metadata=True).set_axis(list(names), axis=1)
-        return Table(
-            source=str(self.path),
-            frame=frame,
-            names=tuple(names),
-            described="Parquet",
-            declared_text=frozenset(name for name in names if _is_text(frame[name])),
-            notes=self.notes,
-            na=self.how.missing_numbers,
-            first_row=first_row,
+        texts = frozenset(name for name in names if _is_text(frame[name]))
+        return replace(
+            self.head, frame=frame, names=tuple(names), declared_text=texts, first_row=first_row
         )
+
+
+def _open_parquet(path: Path, how: Reading) -> _Parquet:
+    """Read the description of a Parquet file."""
+    how.require_plain("a Parquet file has names of its own")
+    metadata = _arrow("pyarrow.parquet").read_metadata(path)
+    schema = metadata.schema.to_arrow_schema()
+    # Columns that are the index of a data frame; numbers of rows are not stored as one.
+    known = (schema.pandas_metadata or {}).get("index_columns", ())
+    index = [name for name in known if isinstance(name, str)]
+    notes: tuple[str, ...] = ()
+    if index:
+        named = [name for name in index if not name.startswith("__")]
+        which = f" ({listed(named, 3, shortened)})" if named else ""
+        notes = (f"Left out, the index of the data frame{which}: write it as a column to use it.",)
+    columns = [field for field in schema if field.name not in index]
+    names, _ = text.column_names([field.name for field in columns])
+    head = Table(
+        source=str(path),
+        frame=text.require_pandas().DataFrame(columns=list(names)),
+        names=names,
+        described="Parquet",
+        notes=notes,
+        na=how.missing_numbers,
+    )
+    return _Parquet(
+        path=path,
+        head=head,
+        n_rows=int(metadata.num_rows),
+        likely_rows=int(metadata.num_rows),
+        metadata=metadata,
+        fields=dict(zip(names, columns, strict=True)),
+    )
 
 
 def _arrow(name: str) -> Any:
@@ -457,75 +392,59 @@ def _is_text(column: Any) -> bool:
     return bool(text.require_pandas().api.types.infer_dtype(values) == "string")
 
 
-Source = Held | Text | Parquet
-
-
 def open_sources(
     path: Path, how: Reading | None = None, *, whole: bool = False, one_column: bool = False
 ) -> list[Source]:
     """Open a file, or all tables of a folder, which must have the same columns.
 
-    If they are to be read as a ``whole``, each file is opened once, as pipes need it.
+    If they are to be read as a ``whole``, each file is read once, as pipes need it.
     """
     how, files = how or Reading(), files_in(path)
-    if path.is_dir() and holds_spectra(files[0]):
-        parts = []
-        for one in files:
-            with unreadable(one):
-                parts.append((str(one), _spectra(one.read_bytes(), how)))
-        return [Held(path=path, held=_from_spectra(parts, str(path), how))]
-    sources = []
+    spectra, sources = path.is_dir() and holds_spectra(files[0]), list[Source]()
+    parts = list[tuple[str, Spectra]]()
     for one in files:
         with unreadable(one):
-            sources.append(_open_source(one, how, whole=whole, one_column=one_column))
+            if spectra:
+                parts.append((str(one), _spectra(one.read_bytes(), how)))
+            else:
+                fewest = 1 if one_column else 2
+                sources.append(_open_source(one, how, whole=whole, fewest=fewest))
+    if parts:
+        return [_held(path, _from_spectra(parts, str(path), how))]
     if len(sources) > 1:
-        require_same_columns([(str(one.path), one.names) for one in sources])
+        require_same_columns([(str(one.path), one.head.names) for one in sources])
     # A decimal comma in the first lines of one file is one in all of them.
-    decimal = "," if any(one.decimal == "," for one in sources) else "."
-    return [replace(one, decimal=decimal) for one in sources]
+    decimal = "," if any(one.head.decimal == "," for one in sources) else "."
+    return [replace(one, head=replace(one.head, decimal=decimal)) for one in sources]
 
 
-def _open_source(path: Path, how: Reading, *, whole: bool, one_column: bool) -> Source:
+def _open_source(path: Path, how: Reading, *, whole: bool, fewest: int) -> Source:
     """Find out what kind of table a file is."""
     with path.open("rb") as file:
         content = file.read() if whole else file.read(_START)
+        is_held = is_spectra(content) or content.startswith(ZIP) or how.transpose
+        if is_held and not whole:
+            content += file.read()
+    if is_spectra(content):
+        return _held(path, _from_spectra([(str(path), _spectra(content, how))], str(path), how))
+    start = content[:_BLANKS_ABOVE].removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    for marks, what in _REFUSED.items():
+        if start.startswith(marks):
+            raise InvalidInputError(f"the file is {what}")
+    if content.startswith(ZIP):
+        return _held(path, _from_excel(content, str(path), how))
+    if how.sheet is not None:
+        raise InvalidInputError("a sheet can be chosen in Excel files only; this is none.")
+    if content.startswith(PARQUET):
+        source = _open_parquet(path, how)
+        return _held(path, source.table()) if whole else source
+    if how.transpose:
+        return _held(path, _from_turned_text(content, str(path), how))
+    return _open_text(path, content if whole else None, how, fewest)
 
-        def everything() -> bytes:
-            return content if whole else content + file.read()
 
-        if is_spectra(content):
-            found = _from_spectra([(str(path), _spectra(everything(), how))], str(path), how)
-            return Held(path=path, held=found)
-        start = content[:_BLANKS_ABOVE].removeprefix(codecs.BOM_UTF8).lstrip().lower()
-        for marks, what in _REFUSED.items():
-            if start.startswith(marks):
-                raise InvalidInputError(f"the file is {what}")
-        if content.startswith(ZIP):
-            found = _from_excel(everything(), str(path), how)
-            return Held(path=path, held=found, decimal=found.decimal)
-        if how.sheet is not None:
-            raise InvalidInputError("a sheet can be chosen in Excel files only; this is none.")
-        if content.startswith(PARQUET):
-            how.require_plain("a Parquet file has names of its own")
-            source = Parquet(path=path, how=how)
-            _ = source.fields  # what is damaged is said now
-            return source
-        if how.transpose:
-            found = _from_turned_text(everything(), str(path), how)
-            return Held(path=path, held=found, decimal=found.decimal)
-        layout = text.sniff(
-            content if whole else path,
-            header_row=how.header_row,
-            skip_rows=how.skip_rows,
-            fewest=1 if one_column else 2,
-        )
-    return Text(
-        path=path,
-        layout=layout,
-        how=how,
-        decimal=layout.decimal,
-        content=content if whole else None,
-    )
+def _held(path: Path, table: Table) -> Source:
+    return Source(path=path, head=table, n_rows=len(table), likely_rows=len(table))
 
 
 @contextmanager

@@ -312,12 +312,10 @@ def stacked(tables: Sequence[Table], source: str) -> Table:
 
     Rows are counted through all of them; blank ones, too, if the tables are batches of one.
     """
-    if len(tables) == 1:
-        return replace(tables[0], source=source)
     require_same_columns([(one.source, one.names) for one in tables])
     first, blank = tables[0], list[int]()
-    if tables[-1].first_row > 1:  # batches of one table
-        last = max(int(row) for table in tables for row in table.row_numbers[-1:])
+    if len(tables) == 1 or tables[-1].first_row > 1:  # batches of one table
+        last = max((int(row) for one in tables for row in one.row_numbers[-1:]), default=0)
         blank = [row for table in tables for row in table.blank if row < last]
     notes = [
         (Path(table.source).name, [n for n in table.notes if n not in blank_notes(table.blank)])

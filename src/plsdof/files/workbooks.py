@@ -27,6 +27,8 @@ Row = tuple[int, list[Any]]  # its number in the file, and its cells; None where
 # each takes fifty bytes. A small file may hold very many.
 MOST_CELLS = 10_000_000
 _MOST_UNPACKED = 1 << 29
+# Numbers are packed to a tenth; what is packed to less than a hundredth, and large, is no table.
+_USUALLY_PACKED, _ALWAYS_UNPACKED = 100, 1 << 25
 # What a sheet of Excel can hold, and a workbook.
 _MOST_ROWS, _MOST_COLUMNS, _MOST_STYLES = 1 << 20, 1 << 14, 1 << 16
 # A block of so few cells beside or below the table is not part of it.
@@ -137,9 +139,9 @@ def _opened(content: bytes) -> zipfile.ZipFile:
             ".xlsx or CSV."
         )
     size = sum(one.file_size for one in archive.infolist())
-    if size > _MOST_UNPACKED:
+    if size > min(_MOST_UNPACKED, max(_ALWAYS_UNPACKED, _USUALLY_PACKED * len(content))):
         raise InvalidInputError(
-            f"the Excel file unpacks to {size / 1e9:.1f} GB, which is too much; save the table as "
+            f"the Excel file unpacks to {size / 1e9:.2f} GB, which is too much; save the table as "
             "CSV or Parquet."
         )
     return archive

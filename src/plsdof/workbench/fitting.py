@@ -17,10 +17,11 @@ from plsdof.analysis.data import TableProblem
 from plsdof.analysis.remarks import significant
 from plsdof.analysis.tables import Columns, all_tables, to_content
 from plsdof.errors import InvalidInputError
+from plsdof.files.joining import JoinedReading
 from plsdof.models.fitted import predictor
 from plsdof.models.predictor import Predictor
 from plsdof.workbench.problems import problems_of
-from plsdof.workbench.reading import JoinedReading, as_table
+from plsdof.workbench.reading import as_table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

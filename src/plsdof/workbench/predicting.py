@@ -15,7 +15,8 @@ from plsdof.analysis.tables import records
 from plsdof.chemometrics.checks import ALL_UNLIKE, doubtful_references
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.errors import InvalidInputError
-from plsdof.files.columns import labels_of, listed, shortened
+from plsdof.files.columns import listed, shortened
+from plsdof.files.joining import averaged_table, labels_of
 from plsdof.files.tables import Table, located
 from plsdof.inference.intervals import INTERVAL_METHODS
 from plsdof.models.fitted import CLASSES
@@ -83,7 +84,7 @@ def predict(
     with located(table.source):
         rows = table
         if average_by is not None:
-            rows = tables.averaged_table(table, average_by, [one.response for one in several])
+            rows = averaged_table(table, average_by, [one.response for one in several])
             label = label or average_by
         how: dict[str, Any] = {"level": level, "missing": missing, "label": label}
         found = [_predicted(one, rows, method=intervals, **how) for one in several]

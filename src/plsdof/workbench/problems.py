@@ -22,18 +22,18 @@ from plsdof.files.columns import (
     find_column,
     header_number,
     in_order,
-    labels_of,
     listed,
     shortened,
     shortened_path,
     suggestion,
     wavelengths,
 )
+from plsdof.files.joining import JoinedReading, averaged_table, labels_of, measurements
 from plsdof.files.reading import PARQUET, ZIP, files_in, holds_spectra
 from plsdof.files.tables import Table, located
 from plsdof.large.blocks import RowBlocks, take_rows
 from plsdof.workbench import reading as tables
-from plsdof.workbench.reading import JoinedReading, Mask, without_any
+from plsdof.workbench.reading import Mask, without_any
 
 # So many columns named by numbers make a spectrum, if others are fewer.
 _SPECTRUM = 10
@@ -93,7 +93,7 @@ def problems_of(
         single = table
         if request.average_by is not None:
             _refuse_several_classes(table, request.average_by, targets)
-            table = tables.averaged_table(table, request.average_by, targets)
+            table = averaged_table(table, request.average_by, targets)
             request = replace(request, label=request.label or request.average_by)
         apart = [find_column(name, table.names) for name in request.apart]
         problems = []
@@ -208,7 +208,7 @@ def _rows_of(
         numbers=table.row_numbers,
         labels=tables.row_labels(table, request.label),
         source=table.source,
-        weights=tables.measurements(table),
+        weights=measurements(table),
     )
     return rows, np.column_stack([np.isnan(y), holes]), notes
 

@@ -3,8 +3,6 @@
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,65 +16,18 @@ from plsdof.files.columns import (
     Labels,
     find_column,
     header_number,
-    join_responses,
-    labels_of,
     listed,
     shortened,
     suggestion,
     wavelengths,
 )
-from plsdof.files.reading import Reading, read_table
-from plsdof.files.tables import SUMMARY, Table, located, stacked
+from plsdof.files.joining import labels_of
+from plsdof.files.tables import SUMMARY, Table
 
 Mask = npt.NDArray[np.bool_]
 
 # How to read a table, and one with the responses beside it
 # ---------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class JoinedReading(Reading):
-    """How tables are to be read whose responses may be in another file or sheet.
-
-    Attributes
-    ----------
-    response_file : Path or None
-        Table with the response, joined by the values of the column that names the rows.
-    response_sheet : str or None
-        Its sheet; of the table itself without another file.
-    by_row_order : bool
-        Its rows are in the order of those of the table.
-    """
-
-    response_file: Path | None = None
-    response_sheet: str | None = None
-    by_row_order: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be meant, before a table is read."""
-        super().__post_init__()
-        if self.by_row_order and self.response_file is None and self.response_sheet is None:
-            raise InvalidInputError("--by-row-order needs --response-file or --response-sheet.")
-
-    def with_response(
-        self, files: Sequence[Path], responses: Sequence[str], label: str | None
-    ) -> Table:
-        """Read a table, with the responses from another file or sheet if asked for."""
-        table = self.table(files[0])
-        if len(files) > 1:
-            others = [self.table(one) for one in files[1:]]
-            table = stacked([table, *others], " and ".join(map(str, files)))
-        if self.response_file is None and self.response_sheet is None:
-            return table
-        other = read_table(
-            self.response_file or files[0],
-            sheet=self.response_sheet,
-            na=self.na,
-            one_column=self.by_row_order,
-        )
-        with located(other.source):
-            names = [find_column(name, other.names) for name in responses]
-        return join_responses(table, other, names, label=label, by_row_order=self.by_row_order)
 
 
 def as_table(table: Any) -> Table:
@@ -232,58 +183,6 @@ def match_columns(wanted: tuple[str, ...], rows: Table) -> tuple[tuple[str, ...]
         )
     names = tuple(found[name][0] if name in found else name for name in wanted)
     return names, (f"{plural(len(absent), 'column')} recognised by the number in the name.",)
-
-
-# Means of samples
-# ----------------
-
-
-def averaged_table(table: Table, by: str, known: Sequence[str] = ()) -> Table:
-    """Return means over rows with the same value in a column; texts are those of the first row.
-
-    Missing values make a mean missing, but for columns that are ``known`` to be of the sample,
-    such as a response that is given once. Rows are then samples, counted from 1.
-    """
-    # It needs scikit-learn, which takes a second to import.
-    from plsdof.chemometrics.samples import averaged
-
-    samples = labels_of(table, find_column(by, table.names))
-    empty = table.row_numbers[samples == ""]
-    if len(empty):
-        raise InvalidInputError(
-            f"--average-by {shortened(by)} is empty in row {empty[0]}; every row needs a sample."
-        )
-    names, first = np.unique(samples, return_index=True)
-    order = np.sort(first)
-    frame = table.frame.iloc[order].reset_index(drop=True).copy()
-    texts = {by}
-    for name in table.names:
-        values, wrong = table.readable(name)
-        if name == by or table.is_text(name) or wrong:
-            texts.add(name)
-        else:
-            frame[name] = averaged(values, samples, known=name in known)
-    counts = np.array([np.count_nonzero(samples == samples[i]) for i in order])
-    frame[by] = samples[order]
-    each = f"{counts.min()} to {counts.max()}" if np.ptp(counts) else str(counts[0])
-    note = (
-        f"Averaged by {shortened(by)}: {len(table)} rows became {len(names)} samples ({each} each)."
-    )
-    return replace(
-        table,
-        frame=frame,
-        declared_text=frozenset(texts),
-        row_names=(),
-        blank=(),
-        notes=(*table.notes, note),
-        counts=tuple(counts.tolist()),
-    )
-
-
-def measurements(table: Table) -> Array | None:
-    """Return how many measurements rows are means of, over their mean; None if all are alike."""
-    counts = np.array(table.counts, dtype=np.float64)
-    return counts / counts.mean() if len(set(table.counts)) > 1 else None
 
 
 # What looks like a mistake
