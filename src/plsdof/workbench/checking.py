@@ -21,13 +21,14 @@ from plsdof.chemometrics.checks import (
 )
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import shortened
+from plsdof.files.joining import averaged_table
 from plsdof.files.tables import Table, located
 from plsdof.files.text import require_pandas
 from plsdof.models.files import model_checksum
 from plsdof.models.fitted import CLASSES
 from plsdof.models.predictor import Predictor
 from plsdof.workbench.predicting import NewRows, new_rows, row_name
-from plsdof.workbench.reading import as_table, averaged_table
+from plsdof.workbench.reading import as_table
 
 # Columns of a log that later checks look at.
 _NUMBERS = ("predicted", "error", "expected")
