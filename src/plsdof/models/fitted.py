@@ -16,7 +16,6 @@ from plsdof._core.threads import cached_property
 from plsdof.chemometrics import diagnostics
 from plsdof.chemometrics import rows as distances
 from plsdof.chemometrics.checks import SlopeTest, own_line
-from plsdof.chemometrics.preprocessing import Preprocessor
 from plsdof.errors import NotAvailableError
 from plsdof.inference import intervals as inference
 from plsdof.inference.covariance import covariance_root
@@ -472,6 +471,8 @@ def _kernel(model: Model, inputs: Any) -> KernelRows:
 def _chain(steps: Sequence[Any], p: int) -> Any:
     """Return steps, one after the other, as one chain, if a file can hold them."""
     from sklearn.preprocessing import StandardScaler
+
+    from plsdof.chemometrics.preprocessing import Preprocessor
 
     steps = [step for step in steps if step is not None]
     if len(steps) < 2 and all(isinstance(step, Preprocessor) for step in steps):
