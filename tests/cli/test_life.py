@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 from _helpers.command_line import eighty_columns, environment, refused, run, run_json  # noqa: F401
 
-from plsdof import PLSRegressor, load_model
+from plsdof import PLSRegressor, load_model, workbench
+from plsdof.analysis import Request
 from plsdof.chemometrics import check_calibration, fit_transfer
+from plsdof.chemometrics.checks import correction
 from plsdof.datasets import make_spectra
 from plsdof.files.writing import append_table
 
@@ -429,7 +431,7 @@ def test_an_update_says_what_changed(folder, tmp_path):
     parent, model = load_model(folder / "m.json"), load_model(new)
     assert model.parent == parent.sha256
     texts = [one for one in found["notes"] if "by the parent" in one or "Update of" in one]
-    assert len(texts) == 3
+    assert len(texts) == 4
     assert "80 rows of the first table, 40 new rows" in texts[0]
     frame = pd.read_csv(folder / "first.csv")
     error = frame["fat"].to_numpy() - parent.predict(frame.iloc[:, 2:].to_numpy())
@@ -481,3 +483,30 @@ def test_bad_updates_are_refused(folder, tmp_path):
     refused("fit", cal, "-r", "1100", "--parent", folder / "m.json")
     refused("fit", cal, "-r", "fat", "--parent", folder / "m.json", "--streamed")
     refused("fit", cal, "-r", "fat", "--parent", folder / "none.json")
+
+
+@pytest.mark.parametrize("change", ["bias", "season"])
+def test_an_update_is_compared_with_adjusting(change):
+    """A constant shift is best mended by a bias; another relation needs the new rows."""
+    made = make_spectra(140, 40, random_state=6)
+    X, y, new = made.data.copy(), made.target.copy(), slice(80, 130)
+    if change == "bias":
+        y[new] += 1.0
+    else:  # a constituent that the calibration has not seen
+        amount = np.random.default_rng(0).normal(size=50)
+        X[new] += 0.2 * np.outer(amount, np.exp(-(((np.arange(40) - 12) / 4) ** 2)))
+    (parent,) = workbench.fit(frame_of(X[:80], y[:80]), Request(response="fat"))
+    whole = frame_of(X[:130], y[:130])
+    found = workbench.update(parent.predictor, whole, Request(response="fat"), first=80)
+    remark = found.analysis.remark("update-or-adjust")
+    predicted = parent.predictor.predict(X[new])
+    bias = correction(y[new], predicted).after
+    update = np.sqrt(np.mean(found.analysis.model.left_out_residuals[80:] ** 2))
+    for error in (bias, update, np.sqrt(np.mean((predicted - y[new]) ** 2))):
+        assert f"{error:.4g}"[:5] in remark.words
+    assert (bias < update) == (change == "bias")
+    assert remark.mend == ({"kind": "bias"} if change == "bias" else {})
+
+
+def frame_of(X, y):
+    return pd.DataFrame(X, columns=[f"{1100 + 20 * j}" for j in range(X.shape[1])]).assign(fat=y)

@@ -516,7 +516,7 @@ def test_a_predictor_that_is_nearly_the_response_is_named(tmp_path):
     frame = pd.DataFrame(LATENT, columns=["a", "b", "c"])
     frame.assign(fat=FAT, **{"fat 2": 2 * FAT + 1}).to_csv(tmp_path / "t.csv", index=False)
     notes = run_json("fit", tmp_path / "t.csv", "-r", "fat")["notes"]
-    assert any("Nearly the same as 'fat'" in note and "'fat 2'" in note for note in notes)
+    assert any("Nearly the same as the response" in note and "'fat 2'" in note for note in notes)
     left = run_json("fit", tmp_path / "t.csv", "-r", "fat", "-x", "fat 2")["notes"]
     assert not any("Nearly" in note for note in left)
 

@@ -32,6 +32,7 @@ from plsdof._core.warnings import quietly
 from plsdof.analysis import remarks as words
 from plsdof.analysis.data import Numbers, TableProblem, TestSet
 from plsdof.analysis.request import AUTO, AVERAGE, Request
+from plsdof.chemometrics.data_checks import data_remarks
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, outliers
 from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
@@ -427,6 +428,7 @@ class Analysis(About):
             *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
             *words.preprocessing_remarks(data, left_out=left is not None),
             *words.group_remarks(data, self.selection),
+            *data_remarks(model),
             *words.test_remarks(self.merit, self.test, request.level),
             *words.drift_remarks(model, left),
             *words.mixture_remarks(model),

@@ -28,6 +28,7 @@ from plsdof._core.model import Model, pooled
 from plsdof._core.path import Path
 from plsdof._core.plugins import plugin_for, predictor_of
 from plsdof._core.recipe import Method, Recipe
+from plsdof._core.remarks import Remark
 from plsdof._core.standardize import observe
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import (
@@ -465,6 +466,20 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
     def _publish_coef(self, models: Sequence[Model]) -> None:
         self.coef_ = self._one_or_array([np.array(one.coef) for one in models])
         self.intercept_ = self._one_or_array([float(one.intercept) for one in models])
+
+    @property
+    def remarks_(self) -> tuple[Remark, ...]:
+        """What is worth knowing about the choice and about the data, looked at when asked.
+
+        Each is a `plsdof._core.remarks.Remark` with a key, words, a severity and what may mend it:
+        rows that are not independent (replicates, time order) and copies of the response among
+        the predictors are looked for with other folds, which costs two more cross-validations.
+        """
+        from plsdof.chemometrics.data_checks import data_remarks
+
+        chosen = [() if one.selection is None else one.selection.remarks for one in self.models_]
+        found = [*chosen, *(data_remarks(one) for one in self.models_)]
+        return tuple(dict.fromkeys(remark for remarks in found for remark in remarks))
 
     @property
     def path_(self) -> PathType:

@@ -1,12 +1,14 @@
 """A table and a request become fitted models: what was found, and what predicts."""
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from plsdof._core.display import plural
+from plsdof._core.inputs import Array
 from plsdof._core.model import members_of
 from plsdof._core.remarks import Remark
 from plsdof._core.threads import cached_property
@@ -16,6 +18,7 @@ from plsdof.analysis.classes import ClassAnalysis
 from plsdof.analysis.data import TableProblem
 from plsdof.analysis.remarks import significant
 from plsdof.analysis.tables import Columns, all_tables, to_content
+from plsdof.chemometrics.checks import Kind, correction
 from plsdof.errors import InvalidInputError
 from plsdof.files.joining import JoinedReading
 from plsdof.models.fitted import predictor
@@ -216,7 +219,7 @@ def _what_changed(analysis: Analysis, parent: Predictor, first: int) -> list[Rem
         texts.append(
             "The table is not the one that the parent was fitted to: their SHA-256 differ."
         )
-    left_out = analysis.model.left_out_residuals
+    left_out, advice = analysis.model.left_out_residuals, list[Remark]()
     if set(parent.columns) <= set(data.rows.X.columns) and len(left_out) == len(y):
         error = y - parent.predict(data.rows.X[list(parent.columns)])
         # Rows that the parent was fitted to are compared held out of both calibrations.
@@ -231,6 +234,35 @@ def _what_changed(analysis: Analysis, parent: Predictor, first: int) -> list[Rem
                     f"{name}: root mean squared error {significant(by)} by the parent{how}, "
                     f"{significant(now)} held out of the new calibration."
                 )
+        if new > 1:
+            predicted = (y - error)[~old]
+            advice.append(_update_or_adjust(y[~old], predicted, left_out[~old], parent))
     else:
         texts.append("Errors are not compared: the parent has other columns or rows.")
-    return [Remark(key="update", words=text) for text in texts]
+    return [*(Remark(key="update", words=text) for text in texts), *advice]
+
+
+def _update_or_adjust(y: Array, predicted: Array, left_out: Array, parent: Predictor) -> Remark:
+    """Say which way predicts new rows best that had no part in it, with the errors of all ways.
+
+    Corrections are made without each of the rows in turn.
+    """
+    errors = {"update": float(np.sqrt(np.mean(left_out**2)))}
+    known: Any = {"calibration": parent.calibration_errors}
+    for kind in get_args(Kind):
+        with suppress(InvalidInputError):  # too few rows, or no significant slope
+            errors[kind] = correction(y, predicted, kind, **known).after
+    errors["parent"] = float(np.sqrt(np.mean((y - predicted) ** 2)))
+    best = min(errors, key=lambda way: errors[way])
+    ways = {
+        "update": ("after this update", "Use the updated model", {}),
+        "bias": ("with the parent's bias adjusted", "Adjust the bias", {"kind": "bias"}),
+        "slope": ("with the parent's slope adjusted", "Adjust the slope", {"kind": "slope"}),
+        "parent": ("by the parent as it is", "Keep the parent", {}),
+    }
+    shown = ", ".join(f"{significant(error)} {ways[way][0]}" for way, error in errors.items())
+    return Remark(
+        key="update-or-adjust",
+        words=f"Root mean squared error of the new rows, each held out: {shown}. {ways[best][1]}.",
+        mend=ways[best][2],
+    )

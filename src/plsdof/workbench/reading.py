@@ -11,6 +11,7 @@ import numpy.typing as npt
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
 from plsdof.analysis.data import Numbers, Rows
+from plsdof.chemometrics.data_checks import affine_copies
 from plsdof.errors import InvalidInputError
 from plsdof.files.columns import (
     Labels,
@@ -194,7 +195,6 @@ _MOST_GRADES = 10
 _CODES = (-999.0, -9999.0, -99999.0, -99.0, 999.0, 9999.0, 99999.0)
 # Such a number is suspicious if it is so many times larger than all others.
 _FAR = 10.0
-_NEARLY_ONE = 0.9995
 # So few values in a row may well be equal.
 _FEW_VALUES = 5
 # Values that are a larger share of all are usual.
@@ -216,7 +216,7 @@ def suspects(table: Table, rows: Rows, response: str, *, groups: str | None) -> 
         yield from few_values(y, response)
         yield from _odd_response(y, response, names, groups)
         yield from _zeros(X, y, response, numbers)
-        yield from _disguised(X, y, names, response)
+        yield from map(str, affine_copies(X, y, names))
         yield from [] if groups else same_sample(y, response)
     if not names:  # they are not in memory
         return
@@ -372,25 +372,6 @@ def _counters(X: Array, names: Sequence[str], places: Numbers) -> Iterator[str]:
         yield (
             f"Numbers of the rows, it seems: {listed(list(map(shortened, found)))}. If that is not "
             f"a predictor, leave it out with --exclude {shlex.quote(found[0])}."
-        )
-
-
-def _disguised(X: Array, y: Array, names: Sequence[str], response: str) -> Iterator[str]:
-    if len(y) < 5:
-        return
-    with np.errstate(all="ignore"):  # what is not finite is refused later
-        d = y - y.mean()
-        deviation = X.std(axis=0)
-        varies = deviation > 1e-12 * np.abs(X).max(axis=0)
-        spread = np.where(varies, deviation, np.inf) * np.sqrt(len(y) * (d @ d))
-        correlation = np.abs(d @ X) / spread
-    near = np.flatnonzero(correlation > _NEARLY_ONE).tolist()
-    # If many are, the data have next to no noise.
-    if 0 < len(near) <= max(3, 0.02 * len(names)):
-        shown = listed([f"{shortened(names[i])} ({correlation[i]:.5f})" for i in near])
-        yield (
-            f"Nearly the same as {shortened(response)}, by correlation: {shown}. If it is the "
-            "response in other words, leave it out with --exclude."
         )
 
 

@@ -1,0 +1,201 @@
+r"""Are rows independent, is the response among the predictors? Checks of data that were fitted.
+
+Cross-validation tells the truth about new rows only if the rows are independent. Where they are
+not, errors depend on which rows are held out together. The same model is tried with other folds:
+
+- *blocks* of consecutive rows: they differ from the usual folds where rows are in time order and
+  drift, or where replicates stand together;
+- *neighbours*: rows that are far nearer to each other than to all others, such as replicates. The
+  single linkage tree of the rows is cut where its heights jump.
+
+Errors more than half as large again (`_WORSE`) are a remark. All of it is looked at when somebody
+asks for remarks, and costs two more runs of cross-validation.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from plsdof._core.folds import make_folds
+from plsdof._core.inputs import Array
+from plsdof._core.left_out import USUAL_FOLDS
+from plsdof._core.model import Mixture, Model, members_of
+from plsdof._core.recursion import Integers
+from plsdof._core.remarks import Remark
+
+# Errors of other folds that are so many times those of the usual ones: rows are not independent.
+# Of randomly ordered rows, ten of consecutive ones are at most 1.3 times as hard to predict.
+_WORSE = 1.5
+# Heights of a tree jump where one is so many times the one before.
+_JUMP = 1.5
+# Fewer rows tell nothing; more are not looked at, or those of so large a table, as it takes as long
+# as the fit.
+_FEWEST, _MOST_ROWS, _MOST_NUMBERS = 20, 1_000, 10**7
+# A column with such a correlation is the response in another unit, with few digits.
+_COPY = 0.9995
+
+
+def data_remarks(model: Model) -> tuple[Remark, ...]:
+    """Return what is worth knowing about the data that a model was fitted to.
+
+    Nothing is said where there are no rows in memory, or too few or too many of them.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, y = load_gasoline(return_X_y=True)
+    >>> data_remarks(pls_path(X, y)[4])
+    ()
+    """
+    if isinstance(model, Mixture):
+        model = members_of(model)[int(np.argmax(model.shares))]
+    given = model.path.given
+    if given is None or not isinstance(given.X, np.ndarray):
+        return ()
+    X, y = given.X, given.y
+    found = list(affine_copies(X, y, given.names))
+    looked_at = len(y) >= _FEWEST and X.size <= _MOST_NUMBERS
+    if looked_at and model.left_out.groups is None:
+        found += dependent_rows(model, X, y)
+    return tuple(found)
+
+
+def affine_copies(X: Array, y: Array, names: Sequence[str] | None = None) -> Iterator[Remark]:
+    """Name columns that are the response in another unit.
+
+    Examples
+    --------
+    >>> y = np.arange(9.0) ** 2
+    >>> [one.columns for one in affine_copies(np.column_stack([np.sin(y), 3 - 2 * y, y**2]), y)]
+    [(1,)]
+    """
+    if len(y) < 5:
+        return
+    with np.errstate(all="ignore"):  # what is not finite is refused later
+        d, deviation = y - y.mean(), X.std(axis=0)
+        varies = deviation > 1e-12 * np.abs(X).max(axis=0)
+        r = (d @ X) / (np.where(varies, deviation, np.inf) * np.sqrt(len(y) * (d @ d)))
+    copies = np.flatnonzero(np.abs(r) > _COPY).tolist()
+    # If many are, the data have next to no noise.
+    if 0 < len(copies) <= max(3, 0.02 * X.shape[1]):
+        called = [repr(names[j][:60]) if names else str(j) for j in copies]
+        shown = ", ".join(f"{name} ({r[j]:.5f})" for name, j in zip(called, copies, strict=True))
+        yield Remark(
+            key="affine-copy",
+            severity="warning",
+            columns=tuple(copies),
+            words=f"Nearly the same as the response but for its unit, by correlation: {shown}. "
+            "Leave it out if it is not known before the response is.",
+        )
+
+
+def dependent_rows(model: Model, X: Array, y: Array) -> Iterator[Remark]:
+    """Say that errors are far larger where other rows are held out together."""
+    n, usual = len(y), model.rmse
+    if not usual > 0:
+        return
+    codes = near_rows(X / _spread(X) if model.path.recipe.options.get("scale", True) else X)
+    if codes is not None:
+        ratio = _error(model, codes, int(codes.max()) + 1) / usual
+        if ratio > _WORSE:
+            sizes = np.bincount(codes)
+            yield Remark(
+                key="dependent-neighbours",
+                severity="warning",
+                rows=tuple(np.flatnonzero(sizes[codes] > 1).tolist()),
+                mend={"groups": codes.tolist()},
+                words=f"{np.count_nonzero(sizes > 1)} sets of up to {sizes.max()} rows are far "
+                "nearer to each other than to all others, such as replicates; held out together "
+                f"their errors are {ratio:.1f} times as large. Name the samples by groups=.",
+            )
+            return
+    order = np.diff(y)
+    # In a table sorted by its response blocks have the ends of its range.
+    if not (np.all(order >= 0) or np.all(order <= 0)):
+        k = min(USUAL_FOLDS, n // 2)
+        ratio = _error(model, _blocks(n, k)) / usual
+        if ratio > _WORSE:
+            yield Remark(
+                key="dependent-blocks",
+                severity="warning",
+                mend={"cv": f"blocks:{k}"},
+                words=f"Errors of blocks of consecutive rows are {ratio:.1f} times those of "
+                "interleaved folds: rows are not independent, and errors of new rows will be "
+                f"larger than stated. Give groups= or cv='blocks:{k}'.",
+            )
+
+
+def _spread(X: Array) -> Array:
+    spread = X.std(axis=0)
+    return np.where(spread > 0, spread, 1.0)
+
+
+def _blocks(n: int, k: int) -> Integers:
+    """Return k folds of consecutive rows."""
+    codes = np.empty(n, dtype=np.intp)
+    for number, fold in enumerate(make_folds(np.empty((n, 0)), np.empty(n), f"blocks:{k}")):
+        codes[fold.test] = number
+    return codes
+
+
+def _error(model: Model, fold: Integers, groups: int | None = None) -> float:
+    """Return the root mean squared error of the same model with other folds."""
+    weights = np.eye(model.index + 1)[-1] if model.weights is None else model.weights
+    left = model.path.store.left_out(fold, groups, through=len(weights) - 1)
+    used = weights[: len(left.residuals)]
+    errors = used @ left.residuals[: len(used)]
+    return float(np.sqrt(np.average(errors**2, weights=left.sample_weight)))
+
+
+def near_rows(X: Array) -> Integers | None:
+    """Number the sets of rows that are far nearer to each other than to all others.
+
+    None if there are no such sets: at least a quarter of the rows would have to be in one, and no
+    set may have more than a quarter of them.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat(rng.normal(size=(8, 4)), 3, axis=0) + 0.01 * rng.normal(size=(24, 4))
+    >>> near_rows(X)[:6], near_rows(rng.normal(size=(24, 4)))
+    (array([0, 0, 0, 1, 1, 1]), None)
+    """
+    n = len(X)
+    if n > _MOST_ROWS:
+        return None
+    ends, heights = _spanning_tree(X)
+    order = np.argsort(heights, kind="stable")
+    rising = np.maximum(heights[order], np.finfo(float).tiny)
+    least = n // 4
+    jumps = rising[least:] / rising[least - 1 : -1]
+    if not jumps.max() >= _JUMP:
+        return None
+    codes = np.arange(n)
+    for i, j in ends[order[: least + int(np.argmax(jumps))]].tolist():
+        codes[codes == codes[i]] = codes[j]
+    _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+    codes = np.argsort(np.argsort(first))[codes]  # numbered as they appear
+    return None if np.bincount(codes).max() > n // 4 else codes
+
+
+def _spanning_tree(X: Array) -> tuple[Integers, Array]:
+    """Return the edges of the shortest tree through all rows (Prim 1957), and their lengths.
+
+    Its longest edges are the heights at which a single linkage tree joins sets.
+    """
+    X = X - X.mean(axis=0)
+    size, products = np.vecdot(X, X), X @ X.T
+    n, last = len(X), 0
+    shortest, nearest = np.full(n, np.inf), np.zeros(n, dtype=np.intp)
+    joined = np.zeros(n, dtype=bool)
+    ends, heights = np.empty((n - 1, 2), dtype=np.intp), np.empty(n - 1)
+    for step in range(n - 1):
+        joined[last] = True
+        square = size + size[last] - 2 * products[last]
+        closer = ~joined & (square < shortest)
+        shortest[closer], nearest[closer] = square[closer], last
+        shortest[last] = np.inf
+        last = int(np.argmin(shortest))
+        ends[step], heights[step] = (nearest[last], last), np.sqrt(max(shortest[last], 0.0))
+    return ends, heights
