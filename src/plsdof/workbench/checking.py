@@ -290,10 +290,10 @@ def adjust(
         f"RMSEP {significant(made.before)} before, {significant(made.after)} after (each of "
         f"{plural(made.rows, 'control sample')} left out of the correction)."
     )
-    more = () if made.significant else (f"The {kind} is not significant.",)
-    more += (
+    more = [] if made.significant else [f"The {kind} is not significant."]
+    more.append(
         "If the rows of the calibration are at hand, an update with these samples (fit OLD NEW "
-        "--parent MODEL) is compared with adjusting; on real shifts it mostly predicts better.",
+        "--parent MODEL) is compared with adjusting; on real shifts it mostly predicts better."
     )
     return Adjusted(model=new, kind=kind, made=made, notes=(errors, *more, *rows.notes))
 
