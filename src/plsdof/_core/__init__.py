@@ -11,6 +11,7 @@ compression  the same Krylov space without singular vectors
 rounding     what guards them against rounding: nodes, copies, error estimates
 filters      regression methods as filters on a spectrum
 exact        the closed form of all models: fits, derivatives, covariances
+dof_range    Degrees of Freedom for responses with other noise
 routes       from data to the closed form, the fast way first
 recursion    Partial Least Squares on many training sets at once
 left_out     the left-out matrix: residuals of rows by the fits without them

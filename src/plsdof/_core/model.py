@@ -11,7 +11,7 @@ models of all recipes at once. `Path.select` and `Path.average` are the pool of 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from plsdof._core import choice
 from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import Noise, NoiseKind, as_variance, counted_noise
 from plsdof._core.display import NOT_YET, as_html, one_line, plural
+from plsdof._core.dof_range import DRAWS, LEVEL, DofRange, dof_range
 from plsdof._core.exact import Exact
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.left_out import (
@@ -175,6 +176,44 @@ class Model:
         if self.path.looks_at_y:
             return self.left_out.spent(self._weight_vector, len(self.left_out.y), chosen=False)
         return float(self.exact.dof[self.row])
+
+    def dof_range(self, *, n_draws: int = DRAWS, level: float = LEVEL, rng: Any = 0) -> DofRange:
+        """Return `dof` with the range it takes for responses with other noise of the same level.
+
+        `dof` is a derivative at one response, and has heavy tails. Where the range is wide, it says
+        more than the number.
+
+        Parameters
+        ----------
+        n_draws : int
+            Responses y + noise, with the standard deviation `noise_std`.
+        level : float
+            Share of the draws in the range, between two of their quantiles.
+        rng : int or numpy Generator, optional
+
+        Notes
+        -----
+        Cost: O(n r + r M^2) per draw, on one decomposition of X with its vectors.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> found = pls_path(*load_ozone(return_X_y=True))[2].dof_range()
+        >>> print(found), round(found.lower, 1), round(found.upper, 1)
+        6.46
+        (None, 5.8, 7.1)
+        """
+        return dof_range(self, n_draws, level, rng)
+
+    @property
+    def depends_on_response(self) -> bool:
+        """Whether `dof` depends on y: not for ridge and principal components regression."""
+        return not self.path.looks_at_y and bool(self.path.exact.filter.scores.size)
+
+    def with_response(self, y: Array) -> Self:
+        """Return the same model, or average, of another response of the same rows."""
+        return replace(self, path=self.path.with_exact(self.path.exact.refit(y)))
 
     @property
     def rss(self) -> float:
@@ -432,6 +471,18 @@ class Mixture(Model):
         ]
         w, d = np.array(sorted(parts, key=lambda part: part[1])).T
         return float(w @ d + np.cumsum(w)[:-1].sum())
+
+    @property
+    def depends_on_response(self) -> bool:
+        """Whether `dof` depends on y, in any member."""
+        return any(one.depends_on_response for one in self.members)
+
+    def with_response(self, y: Array) -> Self:
+        """Return the same average of another response of the same rows."""
+        found = tuple(
+            one.with_response(y) if one.depends_on_response else one for one in self.members
+        )
+        return replace(self, members=found)
 
     @property
     def fitted(self) -> Array:

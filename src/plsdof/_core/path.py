@@ -30,6 +30,7 @@ from plsdof._core.display import (
     parameter_column,
     plural,
 )
+from plsdof._core.dof_range import DofRange
 from plsdof._core.exact import Exact, checked_rows, row_norms, squared_distances
 from plsdof._core.filters import PLSFilter
 from plsdof._core.inputs import (
@@ -280,6 +281,22 @@ class Path:
         return replace(
             self, _make=partial(_refitted, self, read_only(response)), given=given, asked=None
         )
+
+    def with_exact(self, exact: Exact) -> Self:
+        """Return a path with another closed form, and without rows."""
+        return replace(self, _make=lambda: exact, given=None, asked=None)
+
+    def dof_range(self, m: int) -> DofRange:
+        """Return the Degrees of Freedom of a model with their range, see `Model.dof_range`.
+
+        Examples
+        --------
+        >>> from plsdof import pls_path
+        >>> from plsdof.datasets import load_ozone
+        >>> pls_path(*load_ozone(return_X_y=True)).dof_range(2).is_wide
+        False
+        """
+        return self[self._index(m)].dof_range()
 
     # Rows left out
     # -------------

@@ -21,6 +21,7 @@ from plsdof._core.choice import (
 )
 from plsdof._core.criteria import NoiseKind, criterion_label
 from plsdof._core.display import plural
+from plsdof._core.dof_range import DofRange
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.left_out import LeftOut
@@ -320,6 +321,19 @@ class Analysis(About):
         """Noise standard deviation of the chosen model."""
         return float(np.sqrt(self.model.noise_variance(self.noise_kind)))
 
+    @cached_property
+    def dof_range(self) -> DofRange | None:
+        """The range of the Degrees of Freedom where it is wide, otherwise None.
+
+        Tables that are large, or read piece by piece, have none.
+        """
+        if self._hasty or self.data.is_streamed:
+            return None
+        with quietly(), contextlib.suppress(NotAvailableError):
+            found = self.model.dof_range()
+            return found if found.is_wide else None
+        return None
+
     @property
     def r_squared(self) -> float:
         """Share of the variance of the response that the chosen model explains."""
@@ -356,7 +370,7 @@ class Analysis(About):
         if words.is_empty(model):
             rest = "" if self.selection.rule == "given" else ": no predictor is worth its cost"
             return f"{self.reason} It is the mean of the response{rest}."
-        text = f"{self.reason} It uses {model.dof:.2f} Degrees of Freedom"
+        text = f"{self.reason} It uses {self.dof_range or f'{model.dof:.2f}'} Degrees of Freedom"
         if isinstance(model, Mixture):
             return f"{text}."
         naive = float(model.exact.filter.naive_dof[model.row])
@@ -426,6 +440,7 @@ class Analysis(About):
             *self.selection.remarks,
             *([words.said("too-many-rows")] if unchosen else []),
             *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
+            *words.dof_remarks(self.dof_range),
             *words.preprocessing_remarks(data, left_out=left is not None),
             *words.group_remarks(data, self.selection),
             *data_remarks(model),

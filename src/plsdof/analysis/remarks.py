@@ -13,6 +13,7 @@ from scipy.special import bdtr, fdtrc, stdtr
 from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import model_in_words, plural
+from plsdof._core.dof_range import DofRange
 from plsdof._core.inputs import Array
 from plsdof._core.left_out import LEAVE_ONE_OUT_UP_TO, USUAL_FOLDS, LeftOut
 from plsdof._core.model import Mixture, Model
@@ -190,6 +191,9 @@ def usual_scheme() -> str:
 _TEXTS = {
     "unstable": "It has {dof:.2f} Degrees of Freedom, fewer than the mean: small changes of the "
     "response would change the components.",
+    "dof-range": "How many Degrees of Freedom the model uses depends on the noise: {value:.1f} for "
+    "this response, {lower:.1f} to {upper:.1f} for most of {draws} responses with other noise of "
+    "the same level. Rely on the range, not on the number.",
     "preprocessing": "Preprocessed by {steps}. No step looks at {response}, so the Degrees of "
     "Freedom are exact.{anew}",
     "supervised": "Preprocessed by {steps}, which looks at {response}: Degrees of Freedom and "
@@ -263,6 +267,14 @@ def path_remarks(path: Path, names: Sequence[str], *, searched: bool) -> list[Re
     if path.message:
         found.append(Remark(key="path-end", words=path.message))
     return found
+
+
+def dof_remarks(found: DofRange | None) -> list[Remark]:
+    """Say that Degrees of Freedom have a wide range."""
+    if found is None:
+        return []
+    facts: Any = {"value": found.value, "lower": found.lower, "upper": found.upper}
+    return [said("dof-range", draws=len(found.draws), **facts)]
 
 
 def preprocessing_remarks(data: TableProblem, *, left_out: bool) -> list[Remark]:

@@ -199,6 +199,7 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
     """Return everything that there is to say, for machines: numbers, lists and words."""
     data, chosen, model = analysis.data, analysis.selection, analysis.model
     inference, limits, test = analysis.inference, analysis.sigma_limits, analysis.test
+    spread = analysis.dof_range
     counts = chosen.parameter_name != "alpha"
     return {
         "file": data.source,
@@ -219,6 +220,7 @@ def to_content(analysis: Analysis) -> dict[str, Any]:
             "criterion": chosen.criterion,
             "rule": chosen.rule,
             "dof": model.dof,
+            "dof_range": spread and [spread.lower, spread.upper],
             "weights": chosen.weights if len(chosen.weights or ()) > 1 else model.weights,
             "words": f"{analysis.choice} {analysis.noise}",
         },

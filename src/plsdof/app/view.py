@@ -320,6 +320,7 @@ def summary(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
         "response": data.response,
         "model": label,
         "dof": float(dof),
+        "dof_range": "" if isinstance(analysis, ClassAnalysis) else str(analysis.dof_range or ""),
         "n": data.shape[0],
         "p": data.shape[1],
         "errors": {name: float(one) for name, one in errors.items()},

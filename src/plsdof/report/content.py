@@ -202,6 +202,7 @@ def report_content(analysis: Analysis, most_models: int | None = None) -> dict[s
         "level": rounded_one(100 * view.level),
         "choice": analysis.reason,
         "error_words": analysis.errors,
+        "dof_range": str(analysis.dof_range or ""),
         "chosen": view.chosen,
         "average": view.chosen if view.is_average else None,
         "heaviest": view.heaviest,

@@ -25,7 +25,7 @@ function listTrials() {
 }
 
 function trialRow(one, i) {
-  const summary = hasResult(one) ? one.summary : { errors: {}, n: "", model: (one.summary && one.summary.error) || "…", dof: null };
+  const summary = hasResult(one) ? one.summary : { errors: {}, n: "", model: (one.summary && one.summary.error) || "…", dof: null, dof_range: "" };
   const box = made("input", { type: "checkbox", "aria-label": "Compare trial " + (i + 1), checked: compared.includes(one.key), disabled: !hasResult(one) });
   box.addEventListener("change", () => {
     compared = box.checked ? [...compared, one.key].slice(-2) : compared.filter((key) => key !== one.key);
@@ -39,7 +39,7 @@ function trialRow(one, i) {
     button(one.released ? "Released" : "Release", () => send({ do: "release", trial: one.key, on: !one.released }), { ariaPressed: String(one.released), "aria-label": "Release trial " + (i + 1) }),
   ];
   const errors = kinds().map((kind) => element("td", summary.errors[kind] === undefined ? "" : brief(summary.errors[kind])));
-  const facts = [made("td", { className: "text recipe" }, element("bdi", one.words)), element("td", String(summary.n)), element("td", summary.model), element("td", summary.dof === null ? "" : brief(summary.dof))];
+  const facts = [made("td", { className: "text recipe" }, element("bdi", one.words)), element("td", String(summary.n)), element("td", summary.model), element("td", summary.dof === null ? "" : summary.dof_range || brief(summary.dof))];
   return made("tr", { className: now ? "chosen" : "" }, element("td", box), heading(i + 1 + (now ? " (now)" : ""), "row"), ...facts, ...errors, element("td", note), made("td", { className: "acts" }, ...acts));
 }
 
@@ -48,7 +48,7 @@ function showCompared() {
   byId("chart-trials").hidden = both.length < 2;
   if (both.length < 2) return byId("compared").replaceChildren();
   const number = (one) => "Trial " + (session.trials.indexOf(one) + 1);
-  const lines = [["Made with", (one) => one.words], ["Samples", (one) => one.summary.n], ["Model", (one) => one.summary.model], ["Degrees of Freedom", (one) => brief(one.summary.dof)], ["Errors", errorsOf], ["Note", (one) => one.note]];
+  const lines = [["Made with", (one) => one.words], ["Samples", (one) => one.summary.n], ["Model", (one) => one.summary.model], ["Degrees of Freedom", (one) => one.summary.dof_range || brief(one.summary.dof)], ["Errors", errorsOf], ["Note", (one) => one.note]];
   const body = lines.map(([name, of]) => element("tr", heading(name, "row"), ...both.map((one) => made("td", { className: "text recipe" }, element("bdi", String(of(one)))))));
   byId("compared").replaceChildren(element("h3", "Side by side"), element("table", element("thead", element("tr", heading("", "col"), ...both.map((one) => heading(number(one), "col")))), element("tbody", ...body)));
   readTheme();

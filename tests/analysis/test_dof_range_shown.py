@@ -1,0 +1,33 @@
+"""A wide range of the Degrees of Freedom takes the place of the number, in every output."""
+
+import numpy as np
+
+from plsdof.analysis import Request
+from plsdof.analysis.analysis import analyse
+from plsdof.analysis.tables import to_content
+from plsdof.app.view import summary
+from plsdof.datasets import load_gasoline
+from plsdof.report.content import report_content
+
+X, Y = load_gasoline(return_X_y=True, as_frame=True)
+NOISE = np.random.default_rng(4).normal(size=60)  # DoF -41 with two components
+
+
+def test_a_wide_range_is_shown_instead_of_the_number():
+    found = analyse(X, NOISE, Request(components=2, cv=10))
+    known = found.model.dof_range()
+    remark = found.remark("dof-range")
+    assert remark is not None
+    assert f"{known.lower:.1f} to {known.upper:.1f}" in remark.words
+    assert f"It uses {known} Degrees of Freedom" in found.choice
+    assert to_content(found)["choice"]["dof_range"] == [known.lower, known.upper]
+    assert report_content(found, 1)["dof_range"] == str(known)
+    assert summary(found)["dof_range"] == str(known)
+
+
+def test_a_narrow_range_is_not_worth_a_word():
+    found = analyse(X, Y, Request(components=3, cv=10))
+    assert found.remark("dof-range") is None
+    assert f"It uses {found.model.dof:.2f} Degrees of Freedom" in found.choice
+    assert to_content(found)["choice"]["dof_range"] is None
+    assert report_content(found, 1)["dof_range"] == ""
