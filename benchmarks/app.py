@@ -28,15 +28,15 @@ from typing import Any
 import numpy as np
 from cli import spectra
 
-from plsdof.analysis import Request, analyse
+from plsdof.workbench.analysis import Request, analyse
 
 SIZES = ((70, 700), (300, 1000), (500, 1000), (500, 3000))
 RESULTS = Path(__file__).parent / "results" / "app.json"
 SERVE = """
 import sys
 from pathlib import Path
-from plsdof.app.server import serve
-from plsdof.cli.browser import CommandLine
+from plsdof.workbench.app.server import serve
+from plsdof.workbench.cli.browser import CommandLine
 if __name__ == "__main__":
     say = lambda text: print(text, flush=True)
     file = Path(sys.argv[2]) if len(sys.argv) > 2 else None

@@ -46,8 +46,8 @@ def write_map(file: Path) -> None:
 
 
 def read_table(file: str) -> None:
-    from plsdof.files.blocks import file_blocks
     from plsdof.large.sources import block_gram
+    from plsdof.workbench.tables.blocks import file_blocks
 
     block_gram(file_blocks(file, "y"))
 
@@ -61,7 +61,7 @@ def read_map(file: str, shape: tuple[int, int]) -> None:
 
 
 def command_line(file: str) -> None:
-    from plsdof.cli import app
+    from plsdof.workbench.cli import app
 
     with tempfile.TemporaryDirectory() as folder:
         options = ["-r", "y", "--streamed", "--quiet", "--model", f"{folder}/model.json"]
@@ -101,10 +101,6 @@ def _measure(file: Path) -> None:
 
     import pyarrow.csv
     import pyarrow.parquet  # noqa: F401
-
-    import plsdof.cli
-    import plsdof.files.blocks
-    import plsdof.large.sources  # noqa: F401
 
     warnings.simplefilter("ignore")
     before = memory.forget_peak()

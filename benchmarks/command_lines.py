@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from typer.testing import CliRunner
 
-from plsdof.cli import COMMANDS, app, load_command
+from plsdof.workbench.cli import COMMANDS, app, load_command
 
 # What an option may be given; the last value of each is a mistake.
 VALUES = {

@@ -32,7 +32,6 @@ from plsdof.errors import (
     ResponseInPredictorsWarning,
 )
 from plsdof.estimators import PLS2Regressor
-from plsdof.files import file_blocks, read_table
 from plsdof.inference import (
     permutation_test,
     prediction_interval,
@@ -46,7 +45,8 @@ from plsdof.plotting import (
     DoFDisplay,
     SpectraDisplay,
 )
-from plsdof.report import write_report
+from plsdof.workbench.report import write_report
+from plsdof.workbench.tables import file_blocks, read_table
 
 X, Y = make_problem(30, 4, seed=0)
 TABLE = pd.DataFrame(X, columns=list("abcd"))

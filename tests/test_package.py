@@ -18,8 +18,8 @@ from _helpers.problems import make_problem
 
 import plsdof
 from plsdof._core.fit import METHODS
-from plsdof.analysis import Request
 from plsdof.errors import PlsdofWarning
+from plsdof.workbench.analysis import Request
 
 SOURCE = Path(plsdof.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -113,35 +113,57 @@ def test_methods_that_types_write_out_are_all_methods():
     assert get_args(of_request) == get_args(of_path) == tuple(METHODS)
 
 
+def room_of(parts):
+    """Return the room that a module or file is in: a package, or one of the workbench."""
+    inner = len(parts) > 1 and (SOURCE / parts[0] / parts[1]).is_dir()
+    return ".".join(parts[: 2 if parts[0] == "workbench" and inner else 1])
+
+
 def imports_of(file):
     """Return the rooms of the package that a file imports from, also inside functions."""
     for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("plsdof"):
-            named = node.module.split(".")[1:2] or [alias.name for alias in node.names]
-            yield from named
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
-            yield from (a.name.split(".")[1] for a in node.names if "plsdof." in a.name)
+            names = [alias.name for alias in node.names]
+        yield from (room_of(n.split(".")[1:]) for n in names if n.startswith("plsdof."))
 
 
 def documented_order():
-    rows = re.findall(r"^\| `(\w+)` \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `([\w.]+)` \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
     assert len(rows) > 10
     return rows
 
 
+def source_files():
+    """Return the modules of every room."""
+    found = {}
+    for file in SOURCE.rglob("*.py"):
+        parts = file.relative_to(SOURCE).with_suffix("").parts
+        if parts not in {("__init__",), ("__main__",)}:
+            found.setdefault(room_of(parts), []).append(file)
+    return found
+
+
 def test_rooms_import_only_from_earlier_ones():
-    order = documented_order()
-    known = {file.stem for file in SOURCE.glob("*.py")} - {"__init__", "__main__"}
-    known |= {file.parent.name for file in SOURCE.glob("*/__init__.py")}
-    assert sorted(order) == sorted(known)
+    order, files = documented_order(), source_files()
+    assert sorted(order) == sorted(files)
     allowed = {"__version__"}
     for name in order:
         allowed.add(name)  # a room imports from itself
-        files = (
-            (SOURCE / name).rglob("*.py") if (SOURCE / name).is_dir() else [SOURCE / f"{name}.py"]
-        )
-        for file in files:
+        for file in files[name]:
             assert set(imports_of(file)) <= allowed, file
+
+
+def test_the_library_does_not_know_the_workbench():
+    """Two floors: what stands before the workbench never imports it, not even inside a function."""
+    order, files = documented_order(), source_files()
+    library = [room for room in order if not room.startswith("workbench")]
+    assert order == library + [room for room in order if room.startswith("workbench")]
+    for room in library:
+        for file in files[room]:
+            assert "workbench" not in file.read_text(encoding="utf-8"), file
 
 
 def test_private_modules_are_used_by_their_own_room_only():
@@ -198,7 +220,7 @@ for name in dir(plsdof):
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-    assert {"datasets", "plotting", "report", "selection"} < set(rooms())
+    assert {"datasets", "plotting", "selection", "workbench"} < set(rooms())
 
 
 def test_links_of_the_readme_lead_somewhere():

@@ -2,7 +2,8 @@
 
 The names that most people need are here; everything else is in a package of its own: `selection`,
 `inference`, `variants`, `large`, `complexity`, `chemometrics`, `models`, `estimators`, `datasets`,
-`plotting`, `paper` and `report`. Nothing is imported before it is used.
+`plotting` and `paper`. That is the library; `workbench` is on the floor above: tables, analyses,
+reports, the app and the command line. Nothing is imported before it is used.
 """
 
 from importlib import import_module

@@ -1,16 +1,13 @@
-from . import analysis as analysis
 from . import chemometrics as chemometrics
 from . import complexity as complexity
 from . import datasets as datasets
 from . import errors as errors
 from . import estimators as estimators
-from . import files as files
 from . import inference as inference
 from . import large as large
 from . import models as models
 from . import paper as paper
 from . import plotting as plotting
-from . import report as report
 from . import selection as selection
 from . import variants as variants
 from . import workbench as workbench
@@ -35,10 +32,10 @@ from .estimators import RidgeRegressor as RidgeRegressor
 from .models import load_model as load_model
 from .models import save_model as save_model
 from .models.fitted import predictor as predictor
-from .report import write_report as write_report
 from .selection import cross_validate as cross_validate
 from .variants import kernel_pls_path as kernel_pls_path
 from .variants import penalized_pls_path as penalized_pls_path
 from .variants import pls2_path as pls2_path
+from .workbench.report import write_report as write_report
 
 __version__: str

@@ -8,7 +8,7 @@ from plsdof.errors import MissingExtraError
 def main() -> None:
     """Run the command line, or say in one line which extra it needs."""
     try:
-        from plsdof.cli import main as run
+        from plsdof.workbench.cli import main as run
 
         run(program="plsdof")
     except MissingExtraError as error:

@@ -2,7 +2,7 @@
 
 import os
 
-from plsdof.app.view import Workbench
+from plsdof.workbench.app.view import Workbench
 
 PORT, TOKEN = 4321, "a token of the tests"
 HOST = f"127.0.0.1:{PORT}"

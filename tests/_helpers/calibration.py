@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from plsdof.analysis import Request
-from plsdof.analysis.analysis import analysed
-from plsdof.analysis.data import Rows, TableProblem
 from plsdof.datasets import load_gasoline
+from plsdof.workbench.analysis import Request
+from plsdof.workbench.analysis.analysis import analysed
+from plsdof.workbench.analysis.data import Rows, TableProblem
 
 
 class Calibration:

@@ -8,7 +8,12 @@ import numpy as np
 
 def styles():
     """Return the style sheet of the report."""
-    return resources.files("plsdof.report").joinpath("templates", "report.css").read_text("utf-8")
+    return (
+        resources.files("plsdof.workbench")
+        .joinpath("report")
+        .joinpath("templates", "report.css")
+        .read_text("utf-8")
+    )
 
 
 def palettes():

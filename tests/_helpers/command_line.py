@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import plsdof
-from plsdof.cli import app
+from plsdof.workbench.cli import app
 
 DATA = Path(plsdof.__file__).parent / "datasets" / "data"
 OZONE, GASOLINE = DATA / "ozone.csv", DATA / "gasoline.csv"

@@ -17,18 +17,18 @@ from typer.testing import CliRunner
 
 from _helpers.requests import Asked
 from plsdof import load_model, workbench
-from plsdof.analysis import Request
-from plsdof.analysis.remarks import significant
-from plsdof.app.session import key_of
-from plsdof.app.view import Workbench
-from plsdof.cli import app as program
-from plsdof.cli.browser import CommandLine
 from plsdof.errors import PlsdofError
-from plsdof.files import read_table
-from plsdof.files.joining import JoinedReading
-from plsdof.files.writing import plain
-from plsdof.report._numbers import rounded, rounded_one
+from plsdof.models.writing import plain
+from plsdof.workbench.analysis import Request
+from plsdof.workbench.analysis.remarks import significant
+from plsdof.workbench.app.session import key_of
+from plsdof.workbench.app.view import Workbench
+from plsdof.workbench.cli import app as program
+from plsdof.workbench.cli.browser import CommandLine
 from plsdof.workbench.predicting import Predictions
+from plsdof.workbench.report._numbers import rounded, rounded_one
+from plsdof.workbench.tables import read_table
+from plsdof.workbench.tables.joining import JoinedReading
 
 # Of each table the columns that every door is to have.
 FITTED = {

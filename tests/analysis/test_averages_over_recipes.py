@@ -8,10 +8,10 @@ import pytest
 from _helpers.command_line import run
 
 from plsdof import RecipeRegressor
-from plsdof.analysis import Request, analyse, analysis_of
 from plsdof.datasets import load_gasoline
 from plsdof.errors import InvalidInputError
-from plsdof.report.content import report_content
+from plsdof.workbench.analysis import Request, analyse, analysis_of
+from plsdof.workbench.report.content import report_content
 
 AVERAGE = Request(preprocess="auto", criterion="average")
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from plsdof import RecipeRegressor
-from plsdof.analysis import Request, analyse
 from plsdof.datasets import load_gasoline, load_ozone, make_spectra
 from plsdof.errors import InvalidInputError
+from plsdof.workbench.analysis import Request, analyse
 
 
 def test_the_choice_is_that_of_the_estimator():

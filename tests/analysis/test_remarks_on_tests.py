@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from _helpers.command_line import run
 
-from plsdof.analysis import Request, analyse
-from plsdof.analysis.analysis import analysed
-from plsdof.analysis.data import Rows, TableProblem
-from plsdof.analysis.remarks import p_value
 from plsdof.chemometrics.merit import figures_of_merit
 from plsdof.datasets import load_gasoline
 from plsdof.inference import coefficient_inference
+from plsdof.workbench.analysis import Request, analyse
+from plsdof.workbench.analysis.analysis import analysed
+from plsdof.workbench.analysis.data import Rows, TableProblem
+from plsdof.workbench.analysis.remarks import p_value
 
 
 def problem(noise_of_test, seed=0):

@@ -6,9 +6,9 @@ import pytest
 from _helpers.app import HOST, PORT, TOKEN, Here, post
 from starlette.testclient import TestClient
 
-from plsdof.app.server import Desk, Pages, make_app
-from plsdof.app.session import Session
-from plsdof.cli.browser import CommandLine
+from plsdof.workbench.app.server import Desk, Pages, make_app
+from plsdof.workbench.app.session import Session
+from plsdof.workbench.cli.browser import CommandLine
 
 
 @pytest.fixture

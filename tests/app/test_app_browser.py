@@ -20,7 +20,7 @@ from _helpers.browser import (
 )
 from _helpers.command_line import GASOLINE
 
-from plsdof.report.content import MOST_FEATURES, MOST_ROWS
+from plsdof.workbench.report.content import MOST_FEATURES, MOST_ROWS
 
 pytestmark = pytest.mark.browser
 
@@ -28,8 +28,8 @@ SCREENS = ("table", "spectra", "model", "samples", "trials", "predict", "check",
 SERVE = """
 import sys
 from pathlib import Path
-from plsdof.app.server import serve
-from plsdof.cli.browser import CommandLine
+from plsdof.workbench.app.server import serve
+from plsdof.workbench.cli.browser import CommandLine
 if __name__ == "__main__":
     say = lambda text: print(text, flush=True)
     serve(CommandLine(), None, browser=False, say=say, home=Path(sys.argv[1]))

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from _helpers.command_line import GASOLINE, OZONE, run, run_json
 
-from plsdof.analysis.tables import to_content
-from plsdof.app.session import Session, arguments
-from plsdof.cli.browser import CommandLine
 from plsdof.errors import InvalidInputError
-from plsdof.files.writing import plain
-from plsdof.report._numbers import rounded_one
+from plsdof.models.writing import plain
+from plsdof.workbench.analysis.tables import to_content
+from plsdof.workbench.app.session import Session, arguments
+from plsdof.workbench.cli.browser import CommandLine
+from plsdof.workbench.report._numbers import rounded_one
 
 EXCLUDE = {"do": "exclude", "rows": [5, 6, 7, 40], "why": "typing error"}
 

@@ -12,12 +12,12 @@ from _helpers.app import HOST, PAGE, TOKEN
 from _helpers.command_line import GASOLINE
 from starlette.testclient import TestClient
 
-from plsdof.app import server
-from plsdof.app.server import begin, listening, make_app, new_folder
-from plsdof.app.session import JOURNAL, Session
-from plsdof.app.worker import StoppedError
-from plsdof.cli.browser import CommandLine
 from plsdof.errors import InvalidInputError
+from plsdof.workbench.app import server
+from plsdof.workbench.app.server import begin, listening, make_app, new_folder
+from plsdof.workbench.app.session import JOURNAL, Session
+from plsdof.workbench.app.worker import StoppedError
+from plsdof.workbench.cli.browser import CommandLine
 
 
 def event(page, code=200, **given):

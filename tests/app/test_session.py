@@ -9,7 +9,8 @@ import zipfile
 
 import pytest
 
-from plsdof.app.session import (
+from plsdof.errors import InvalidInputError
+from plsdof.workbench.app.session import (
     JOURNAL,
     MOST_BYTES,
     Session,
@@ -24,8 +25,7 @@ from plsdof.app.session import (
     remove,
     sessions_in,
 )
-from plsdof.cli.browser import CommandLine
-from plsdof.errors import InvalidInputError
+from plsdof.workbench.cli.browser import CommandLine
 
 TABLE = b"id,fat,1100,1102\na,1,0.1,0.2\nb,2,0.2,0.1\nc,4,0.3,0.5\n"
 
@@ -465,7 +465,7 @@ def test_what_is_not_a_saved_session_is_refused_and_writes_nothing_outside(conte
 
 
 def test_a_zip_that_would_fill_the_disk_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("plsdof.app.session.MOST_BYTES", 1000)
+    monkeypatch.setattr("plsdof.workbench.app.session.MOST_BYTES", 1000)
     assert MOST_BYTES > 1000
     with pytest.raises(InvalidInputError):
         opened(archive(**{JOURNAL: UPLOAD, "x": "0" * 10_000}), tmp_path / "t", CommandLine())

@@ -7,9 +7,9 @@ import time
 import pytest
 from _helpers.command_line import GASOLINE
 
-from plsdof.app.worker import StoppedError, Worker
-from plsdof.cli.browser import CommandLine
 from plsdof.errors import InvalidInputError
+from plsdof.workbench.app.worker import StoppedError, Worker
+from plsdof.workbench.cli.browser import CommandLine
 
 
 class Sleepy(CommandLine):

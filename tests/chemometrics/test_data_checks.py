@@ -5,9 +5,9 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from plsdof import PLSRegressor, RecipeRegressor, pls_path
-from plsdof.analysis import analyse
 from plsdof.chemometrics.data_checks import affine_copies, data_remarks, near_rows
 from plsdof.datasets import load_gasoline, load_ozone, make_spectra
+from plsdof.workbench.analysis import analyse
 
 
 def replicates(samples=40, times=5, p=60, noise=0.3, seed=0):

@@ -40,11 +40,11 @@ from plsdof import (
     ridge_path,
 )
 from plsdof._core.path import PCRPath, PLSPath, RidgePath
-from plsdof.cli import COMMANDS, app, load_command
-from plsdof.cli._options import OPTIONS
-from plsdof.cli._show import safe, shown_rows
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.inference import noise_interval
+from plsdof.workbench.cli import COMMANDS, app, load_command
+from plsdof.workbench.cli._options import OPTIONS
+from plsdof.workbench.cli._show import safe, shown_rows
 
 # fit
 
@@ -433,7 +433,7 @@ def test_wrong_usage_has_exit_code_2():
 
 def test_help_is_there_before_numerical_libraries_are():
     code = (
-        "import sys; from typer.testing import CliRunner; from plsdof.cli import app; "
+        "import sys; from typer.testing import CliRunner; from plsdof.workbench.cli import app; "
         "print('fit' in CliRunner().invoke(app, ['--help']).stdout, "
         "{'numpy', 'scipy', 'pandas', 'sklearn'} & set(sys.modules))"
     )
@@ -446,7 +446,7 @@ def test_a_fit_of_a_table_loads_what_it_needs_only(tmp_path):
     lines = [f"{i % 7},{i % 5},{i * i % 11}" for i in range(30)]
     (tmp_path / "table.csv").write_text("\n".join(["y,a,b", *lines, ""]))
     code = (
-        "import sys; from typer.testing import CliRunner; from plsdof.cli import app; "
+        "import sys; from typer.testing import CliRunner; from plsdof.workbench.cli import app; "
         f"done = CliRunner().invoke(app, ['fit', {str(tmp_path / 'table.csv')!r}, '-r', 'y']); "
         "print(done.exit_code, {'sklearn', 'scipy.stats', 'matplotlib', 'openpyxl', "
         "'python_calamine', 'pyarrow.parquet', 'chemotools'} & set(sys.modules))"
@@ -458,7 +458,7 @@ def test_a_fit_of_a_table_loads_what_it_needs_only(tmp_path):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_summarised_by_its_first_sentence(name):
     module, summary = COMMANDS[name]
-    command = getattr(import_module(f"plsdof.cli.{module}"), name)
+    command = getattr(import_module(f"plsdof.workbench.cli.{module}"), name)
     assert command.__doc__.splitlines()[0] == summary
 
 
@@ -708,7 +708,7 @@ def test_the_program_needs_no_pandas_to_say_what_it_can_do():
     code = (
         "import sys; sys.modules['pandas'] = None\n"
         "sys.argv = ['plsdof', *sys.argv[1:]]\n"
-        "from plsdof.cli import main; main()"
+        "from plsdof.workbench.cli import main; main()"
     )
     for arguments, expected in ((["--help"], 0), (["fit", str(OZONE), "-r", "V4"], 2)):
         done = subprocess.run(
@@ -765,7 +765,7 @@ def test_shell_completion_knows_commands_and_words():
             "COMP_WORDS": words,
             "COMP_CWORD": str(len(words.split(" ")) - 1),
         }
-        code = "import sys; sys.argv[0] = 'plsdof'; from plsdof.cli import main; main()"
+        code = "import sys; sys.argv[0] = 'plsdof'; from plsdof.workbench.cli import main; main()"
         done = subprocess.run(
             [sys.executable, "-c", code],
             capture_output=True,

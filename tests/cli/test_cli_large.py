@@ -20,7 +20,7 @@ from _helpers.command_line import (
 from _helpers.problems import make_problem
 
 from plsdof import pls_path
-from plsdof.cli import _data as streamed
+from plsdof.workbench.cli import _data as streamed
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -317,7 +317,7 @@ def test_intervals_that_need_as_much_memory_as_the_table_are_left_out(tmp_path, 
     frame = table(30, 60)
     file, model = tmp_path / "wide.parquet", tmp_path / "model.json"
     frame.to_parquet(file)
-    monkeypatch.setattr("plsdof.analysis.data.FORMED", 40)
+    monkeypatch.setattr("plsdof.workbench.analysis.data.FORMED", 40)
     found = run_json("fit", file, "-r", "y", "--streamed", "--model", model, "--components", 2)
     assert "intervals-memory" in [one["key"] for one in found["remarks"]]
     assert found["sigma"]["lower"] < found["sigma"]["value"] < found["sigma"]["upper"]
@@ -479,7 +479,7 @@ def test_a_missing_value_is_named_by_file_row_and_column(tmp_path):
 def test_rows_with_missing_values_are_dropped_from_files_as_from_memory(
     tmp_path, monkeypatch, kind, options
 ):
-    monkeypatch.setattr("plsdof.files.reading._PARSED", 1000)
+    monkeypatch.setattr("plsdof.workbench.tables.reading._PARSED", 1000)
     frame = table(60, 6)
     frame["g"] = np.arange(60) // 4
     for row, column in ((45, "x1"), (3, "y"), (4, "x5"), (4, "x1")):

@@ -13,8 +13,8 @@ import pytest
 from _helpers.command_line import eighty_columns, run  # noqa: F401
 from typer.testing import CliRunner
 
-from plsdof.cli import COMMANDS as KNOWN
-from plsdof.cli import app, load_command
+from plsdof.workbench.cli import COMMANDS as KNOWN
+from plsdof.workbench.cli import app, load_command
 
 COMMANDS = {name: load_command(name) for name in KNOWN}
 OF_TABLES = [

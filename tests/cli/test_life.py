@@ -12,11 +12,11 @@ import pytest
 from _helpers.command_line import eighty_columns, environment, refused, run, run_json  # noqa: F401
 
 from plsdof import PLSRegressor, load_model, workbench
-from plsdof.analysis import Request
 from plsdof.chemometrics import check_calibration, fit_transfer
 from plsdof.chemometrics.checks import correction
 from plsdof.datasets import make_spectra
-from plsdof.files.writing import append_table
+from plsdof.workbench.analysis import Request
+from plsdof.workbench.tables.writing import append_table
 
 
 def table(file, X, y=None, names=None):
@@ -174,7 +174,7 @@ def test_bad_input_writes_nothing(folder, tmp_path):
 
 APPEND = """
 import sys
-from plsdof.files.writing import append_table
+from plsdof.workbench.tables.writing import append_table
 for i in range(int(sys.argv[2])):
     append_table({"who": [sys.argv[3]], "i": [i]}, sys.argv[1])
 """

@@ -14,8 +14,8 @@ from _helpers.command_line import (
 )
 
 from plsdof import pls_path
-from plsdof.files.reading import Reading, open_sources
-from plsdof.files.tables import stacked
+from plsdof.workbench.tables.reading import Reading, open_sources
+from plsdof.workbench.tables.table import stacked
 
 RNG = np.random.default_rng(7)
 N, WAVES = 24, tuple(range(1100, 1130, 2))
@@ -275,7 +275,7 @@ def in_batches(file, how):
 @pytest.mark.parametrize("size", [1, 400, 10**6])
 @pytest.mark.parametrize("kind", RIGHT)
 def test_batches_are_the_table_in_memory(tmp_path, monkeypatch, kind, size):
-    monkeypatch.setattr("plsdof.files.reading._PARSED", size)
+    monkeypatch.setattr("plsdof.workbench.tables.reading._PARSED", size)
     content, options, _ = RIGHT[kind]
     given = dict(zip(options[::2], options[1::2], strict=False)) if len(options) > 1 else {}
     how = Reading(

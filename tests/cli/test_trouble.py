@@ -66,7 +66,7 @@ def test_an_interrupt_while_modules_are_read_gives_one_line():
         "import sys, plsdof.__main__ as front\n"
         "class Interrupted:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'plsdof.cli':\n"
+        "        if name == 'plsdof.workbench.cli':\n"
         "            raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Interrupted())\n"
         "front.main()\n"
@@ -132,7 +132,7 @@ def _run_quietly(*arguments):
 
     from typer.testing import CliRunner
 
-    from plsdof.cli import app
+    from plsdof.workbench.cli import app
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -154,7 +154,7 @@ def test_many_damaged_tables_are_refused_in_one_line(tmp_path, part):
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [("plsdof.workbench.fitting", "analysed"), ("plsdof.files.reading", "open_sources")],
+    [("plsdof.workbench.fitting", "analysed"), ("plsdof.workbench.tables.reading", "open_sources")],
 )
 def test_too_little_memory_gives_one_line(tmp_path, monkeypatch, module, name):
     def fail(*_, **__):

@@ -11,11 +11,11 @@ import pytest
 from _helpers.command_line import GASOLINE, run, run_json
 
 from plsdof import PLSRegressor, load_model
-from plsdof.analysis import Request
 from plsdof.errors import InvalidInputError
-from plsdof.files.joining import JoinedReading
-from plsdof.files.reading import read_table
+from plsdof.workbench.analysis import Request
 from plsdof.workbench.problems import read_problems
+from plsdof.workbench.tables.joining import JoinedReading
+from plsdof.workbench.tables.reading import read_table
 
 RNG = np.random.default_rng(5)
 N = 30
@@ -232,7 +232,7 @@ def sheet_of(cells, rows):
 
 
 def test_a_workbook_with_too_many_cells_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("plsdof.files.workbooks.MOST_CELLS", 1000)
+    monkeypatch.setattr("plsdof.workbench.tables.workbooks.MOST_CELLS", 1000)
     (tmp_path / "big.xlsx").write_bytes(sheet_of(10, 2000))
     with pytest.raises(InvalidInputError, match=r"20,000 cells.*CSV or Parquet"):
         read_table(tmp_path / "big.xlsx")

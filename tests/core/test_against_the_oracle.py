@@ -13,8 +13,8 @@ import scipy.sparse
 from _helpers.oracle import exact_fit, exact_pcr
 
 from plsdof import pcr_path, pls_path
-from plsdof.files import file_blocks
 from plsdof.large import ArrayBlocks, Moments
+from plsdof.workbench.tables import file_blocks
 
 
 def shape(rng):

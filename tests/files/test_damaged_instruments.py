@@ -15,7 +15,7 @@ from _helpers.instruments import jcamp_text, mat_bytes, opus_bytes, spc_bytes
 from _helpers.mutants import damaged, original, originals
 
 from plsdof.errors import InvalidInputError
-from plsdof.files.instruments import is_spectra, read_spectra
+from plsdof.workbench.tables.instruments import is_spectra, read_spectra
 
 AXIS = np.linspace(1100, 1122, 12)
 SPECTRUM = np.linspace(0.125, 1.5, 12)
@@ -130,7 +130,7 @@ def test_four_thousand_mutants_end_within_a_gigabyte():
         import resource, sys
         from _helpers.mutants import damaged, originals
         from plsdof.errors import InvalidInputError
-        from plsdof.files.instruments import is_spectra, read_spectra
+        from plsdof.workbench.tables.instruments import is_spectra, read_spectra
 
         resource.setrlimit(resource.RLIMIT_AS, (1_000_000_000, 1_000_000_000))
 

@@ -12,9 +12,9 @@ from plsdof import pls_path
 from plsdof._core.moments import Moments, block_moments
 from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, MissingExtraError
-from plsdof.files.blocks import file_blocks
-from plsdof.files.reading import read_table
 from plsdof.large.sources import block_gram
+from plsdof.workbench.tables.blocks import file_blocks
+from plsdof.workbench.tables.reading import read_table
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -429,7 +429,7 @@ def test_negative_weights_are_refused(tmp_path):
 
 def test_long_lines_are_read(tmp_path, monkeypatch):
     """A line of text that is longer than what is parsed at a time."""
-    monkeypatch.setattr("plsdof.files.reading._PARSED", 1000)
+    monkeypatch.setattr("plsdof.workbench.tables.reading._PARSED", 1000)
     p = 2000
     values = np.random.default_rng(0).normal(size=(3, p))
     lines = [",".join(["y", *(f"x{j}" for j in range(p - 1))])]
@@ -494,7 +494,7 @@ def test_a_file_that_changes_between_two_passes_is_refused(tmp_path, kind, what)
 
 def test_a_file_that_grows_during_a_pass_is_refused_before_its_rows_are_used(tmp_path, monkeypatch):
     """Whoever chose rows by their numbers never sees more of them."""
-    monkeypatch.setattr("plsdof.files.reading._PARSED", 1)
+    monkeypatch.setattr("plsdof.workbench.tables.reading._PARSED", 1)
     file = tmp_path / "table.csv"
     file.write_text("y,a\n" + "1.5,2.5\n2.5,3\n" * 10)
     blocks = file_blocks(file, "y", memory=64)

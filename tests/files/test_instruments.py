@@ -10,8 +10,8 @@ from _helpers.command_line import eighty_columns, run, run_json  # noqa: F401
 from _helpers.instruments import jcamp_text, mat_bytes, opus_bytes, spc_bytes
 
 from plsdof.errors import InvalidInputError
-from plsdof.files.instruments import is_spectra, read_spectra
-from plsdof.files.reading import read_table
+from plsdof.workbench.tables.instruments import is_spectra, read_spectra
+from plsdof.workbench.tables.reading import read_table
 
 AXIS = np.linspace(1100, 1122, 12)
 SPECTRUM = np.linspace(0.125, 1.5, 12)

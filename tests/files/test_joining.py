@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from plsdof.errors import InvalidInputError
-from plsdof.files.joining import join_responses
-from plsdof.files.reading import read_table
+from plsdof.workbench.tables.joining import join_responses
+from plsdof.workbench.tables.reading import read_table
 
 N = 12
 FAT = np.arange(N) + 0.5

@@ -13,12 +13,13 @@ import pandas as pd
 import pytest
 from hypothesis import strategies
 
+from plsdof._core.axes import header_number, wavelengths
 from plsdof.errors import InvalidInputError
-from plsdof.files.blocks import file_blocks
-from plsdof.files.columns import choose_columns, find_column, header_number, wavelengths
-from plsdof.files.reading import read_table
-from plsdof.files.text import sniff
-from plsdof.files.writing import atomic_write, check_writable
+from plsdof.models.writing import atomic_write, check_writable
+from plsdof.workbench.tables.blocks import file_blocks
+from plsdof.workbench.tables.columns import choose_columns, find_column
+from plsdof.workbench.tables.reading import read_table
+from plsdof.workbench.tables.text import sniff
 
 NAMES = ("fat", "1100,5", "Größe µ")
 VALUES = np.array([[1.5, -0.25, 3e-7], [2.0, 1234.125, 0.1], [-1.0, 0.0, 7.0]])
@@ -597,7 +598,7 @@ def test_rows_that_a_filter_hides_are_named_too(tmp_path):
 def test_workbooks_that_unpack_to_too_much_are_refused_before_they_are_unpacked(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("plsdof.files.workbooks._MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr("plsdof.workbench.tables.workbooks._MOST_UNPACKED", 1 << 20)
     file = workbook(tmp_path, CELLS)
     assert len(read_table(file)) == 12
     with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:

@@ -5,9 +5,9 @@ import zipfile
 import pytest
 
 from plsdof.errors import InvalidInputError
-from plsdof.files import workbooks
-from plsdof.files.instruments import is_spectra
-from plsdof.files.reading import read_table
+from plsdof.workbench.tables import workbooks
+from plsdof.workbench.tables.instruments import is_spectra
+from plsdof.workbench.tables.reading import read_table
 
 openpyxl = pytest.importorskip("openpyxl")
 pytest.importorskip("python_calamine")

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from plsdof.errors import InvalidInputError
-from plsdof.files.writing import UNFINISHED, append_table, atomic_write, write_tables
+from plsdof.models.writing import UNFINISHED, atomic_write
+from plsdof.workbench.tables.writing import append_table, write_tables
 
 
 @pytest.mark.parametrize("name", ["model.json", "ä" * 120 + ".json"])
@@ -46,7 +47,7 @@ def test_a_failed_write_leaves_the_parts_of_others_alone(tmp_path, monkeypatch):
         assert parts[0].endswith(UNFINISHED)
     assert file.read_bytes() == b"ours"
     # Even if two chose the same name, the second one does not remove the part of the first.
-    monkeypatch.setattr("plsdof.files.writing.secrets.token_hex", lambda _: "same")
+    monkeypatch.setattr("plsdof.models.writing.secrets.token_hex", lambda _: "same")
     with atomic_write(file) as ours:
         ours.write(b"again")
         with pytest.raises(ValueError, match="could not be written"), atomic_write(file):

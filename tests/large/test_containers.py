@@ -17,8 +17,8 @@ from plsdof import (
     ridge_path,
 )
 from plsdof.errors import InvalidInputError
-from plsdof.files.blocks import file_blocks
 from plsdof.large import ArrayBlocks
+from plsdof.workbench.tables.blocks import file_blocks
 
 
 def framed(X, y, _):

@@ -8,7 +8,7 @@ from _helpers.browser import assert_quiet, open_page, sticking_out, text_contras
 from plsdof import PLSRegressor
 from plsdof.chemometrics import check_calibration
 from plsdof.datasets import make_spectra
-from plsdof.report.document import write_check
+from plsdof.workbench.report.document import write_check
 
 pytestmark = pytest.mark.browser
 

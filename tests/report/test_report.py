@@ -17,11 +17,8 @@ from _helpers.problems import make_problem
 from hypothesis import given
 from hypothesis import strategies as st
 
-import plsdof.report.document as document
+import plsdof.workbench.report.document as document
 from plsdof import KernelPLSRegressor, PCRegressor, PLSRegressor, RidgeRegressor, pcr_path, pls_path
-from plsdof.analysis import Request, analysis_of
-from plsdof.analysis.analysis import analysed as analysis_from
-from plsdof.analysis.data import Rows, TableProblem
 from plsdof.chemometrics import explained_variance
 from plsdof.chemometrics.rows import outliers
 from plsdof.datasets import load_ozone, make_spectra
@@ -32,9 +29,12 @@ from plsdof.inference.intervals import (
     prediction_interval,
     simultaneous_band,
 )
-from plsdof.report import write_report
-from plsdof.report._numbers import rounded, shown
-from plsdof.report.document import as_embedded_json
+from plsdof.workbench.analysis import Request, analysis_of
+from plsdof.workbench.analysis.analysis import analysed as analysis_from
+from plsdof.workbench.analysis.data import Rows, TableProblem
+from plsdof.workbench.report import write_report
+from plsdof.workbench.report._numbers import rounded, shown
+from plsdof.workbench.report.document import as_embedded_json
 
 HOSTILE = [
     "<script>window.hacked = 1</script>",
@@ -329,7 +329,12 @@ def test_the_page_refers_to_nothing_outside(ozone_page):
         if "href" in attrs:
             allowed = ("data:,", "#models", "https://doi.org/10.1198/jasa.2011.tm10107")
             assert attrs["href"] in allowed
-    style = resources.files("plsdof.report").joinpath("templates", "report.css").read_text("utf-8")
+    style = (
+        resources.files("plsdof.workbench")
+        .joinpath("report")
+        .joinpath("templates", "report.css")
+        .read_text("utf-8")
+    )
     assert "url(" not in style
     assert "@import" not in style
 
@@ -524,7 +529,7 @@ def test_the_rows_of_each_model_are_diagnosed_once(tmp_path, monkeypatch):
         asked.append(model.index)
         return outliers(model, **options)
 
-    monkeypatch.setattr("plsdof.analysis.analysis.outliers", counted)
+    monkeypatch.setattr("plsdof.workbench.analysis.analysis.outliers", counted)
     found = analysed(*make_problem(600, 4, seed=3), criterion="bic")
     assert asked == []  # nobody has looked at rows yet
     read(tmp_path, found)

@@ -19,7 +19,7 @@ from _helpers.browser import (
 
 from plsdof import PLSRegressor, RidgeRegressor
 from plsdof.datasets import load_ozone, make_spectra
-from plsdof.report import write_report
+from plsdof.workbench.report import write_report
 
 pytestmark = pytest.mark.browser
 

@@ -11,9 +11,6 @@ from _helpers.calibration import Calibration
 from _helpers.colors import contrast, palettes
 
 from plsdof import PCRegressor, PLSRegressor, RidgeRegressor, pls_path
-from plsdof.analysis import Request
-from plsdof.analysis.analysis import analysed
-from plsdof.analysis.data import TableProblem
 from plsdof.chemometrics import (
     contributions,
     explained_variance,
@@ -25,8 +22,11 @@ from plsdof.chemometrics.rows import t2_limit
 from plsdof.datasets import load_ozone
 from plsdof.errors import InvalidInputError
 from plsdof.inference import coefficient_inference, noise_interval, prediction_interval
-from plsdof.report import write_report
-from plsdof.report.content import report_content
+from plsdof.workbench.analysis import Request
+from plsdof.workbench.analysis.analysis import analysed
+from plsdof.workbench.analysis.data import TableProblem
+from plsdof.workbench.report import write_report
+from plsdof.workbench.report.content import report_content
 
 
 @pytest.fixture(scope="module")

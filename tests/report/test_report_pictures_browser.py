@@ -17,11 +17,11 @@ from _helpers.browser import (
 from _helpers.calibration import Calibration
 
 from plsdof import PLSRegressor
-from plsdof.analysis import analysis_of
 from plsdof.chemometrics import contributions, outliers, selectivity_ratio, vip
 from plsdof.chemometrics.rows import standardized_rows
 from plsdof.datasets import load_ozone
-from plsdof.report import write_report
+from plsdof.workbench.analysis import analysis_of
+from plsdof.workbench.report import write_report
 
 pytestmark = pytest.mark.browser
 

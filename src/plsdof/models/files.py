@@ -97,9 +97,9 @@ from plsdof._core.inputs import Array, read_only
 from plsdof._core.model import Fitted, Model
 from plsdof.chemometrics.rows import row_units
 from plsdof.errors import InvalidInputError
-from plsdof.files.writing import atomic_write, plain
 from plsdof.models.fitted import CLASSES, predictor
 from plsdof.models.predictor import Predictor, Preparation
+from plsdof.models.writing import atomic_write, plain
 from plsdof.variants.pls2 import PLS2Model
 
 FORMAT = "plsdof-model"

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from plsdof._core.axes import header_number, header_unit
 from plsdof._core.criteria import criterion_label, is_squared
 from plsdof._core.inputs import Array, as_count, read_only
 from plsdof._core.model import ModelLike
 from plsdof._core.path import Path
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.files.columns import header_number, header_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +75,7 @@ class FeatureAxis:
 def feature_axis(names: Sequence[str] | None, n_features: int) -> FeatureAxis:
     """Place predictors by the numbers in their names, or in the given order.
 
-    Names are numbers if all are (`files.columns.header_number`), with the same unit or none, and
+    Names are numbers if all are (`header_number`), with the same unit or none, and
     no two are equal. The numbers 0, 1, 2, ... or 1, 2, 3, ... only count the columns.
 
     Examples

@@ -1,3 +1,6 @@
+from . import analysis as analysis
+from . import report as report
+from . import tables as tables
 from .checking import adjust as adjust
 from .checking import check as check
 from .comparing import compare as compare

@@ -10,8 +10,6 @@ import numpy as np
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_fraction
 from plsdof._core.threads import cached_property
-from plsdof.analysis.remarks import significant
-from plsdof.analysis.request import check_missing
 from plsdof.chemometrics.checks import (
     CalibrationCheck,
     Correction,
@@ -20,15 +18,17 @@ from plsdof.chemometrics.checks import (
     correction,
 )
 from plsdof.errors import InvalidInputError
-from plsdof.files.columns import shortened
-from plsdof.files.joining import averaged_table
-from plsdof.files.tables import Table, located
-from plsdof.files.text import require_pandas
 from plsdof.models.files import model_checksum
 from plsdof.models.fitted import CLASSES
 from plsdof.models.predictor import Predictor
+from plsdof.workbench.analysis.remarks import significant
+from plsdof.workbench.analysis.request import check_missing
 from plsdof.workbench.predicting import NewRows, new_rows, row_name
 from plsdof.workbench.reading import as_table
+from plsdof.workbench.tables.columns import shortened
+from plsdof.workbench.tables.joining import averaged_table
+from plsdof.workbench.tables.table import Table, located
+from plsdof.workbench.tables.text import require_pandas
 
 # Columns of a log that later checks look at.
 _NUMBERS = ("predicted", "error", "expected")
@@ -149,7 +149,7 @@ def check(
     Examples
     --------
     >>> from plsdof import workbench
-    >>> from plsdof.analysis import Request
+    >>> from plsdof.workbench.analysis import Request
     >>> from plsdof.datasets import load_gasoline
     >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
     >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
@@ -272,7 +272,7 @@ def adjust(
     Examples
     --------
     >>> from plsdof import workbench
-    >>> from plsdof.analysis import Request
+    >>> from plsdof.workbench.analysis import Request
     >>> from plsdof.datasets import load_gasoline
     >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
     >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))

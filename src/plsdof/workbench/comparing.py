@@ -11,13 +11,13 @@ from plsdof._core.fit import METHODS, method_label
 from plsdof._core.inputs import as_choice
 from plsdof._core.remarks import Remark
 from plsdof._core.warnings import quietly
-from plsdof.analysis import Request
-from plsdof.analysis.analysis import chosen, fitted, left_out
-from plsdof.analysis.data import TableProblem
-from plsdof.analysis.remarks import group_remarks, preprocessing_remarks
-from plsdof.analysis.tables import records
 from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError
+from plsdof.workbench.analysis import Request
+from plsdof.workbench.analysis.analysis import chosen, fitted, left_out
+from plsdof.workbench.analysis.data import TableProblem
+from plsdof.workbench.analysis.remarks import group_remarks, preprocessing_remarks
+from plsdof.workbench.analysis.tables import records
 from plsdof.workbench.problems import problems_of
 from plsdof.workbench.reading import as_table
 

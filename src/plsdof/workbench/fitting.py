@@ -12,19 +12,19 @@ from plsdof._core.inputs import Array
 from plsdof._core.model import members_of
 from plsdof._core.remarks import Remark
 from plsdof._core.threads import cached_property
-from plsdof.analysis import Analysis, Request
-from plsdof.analysis.analysis import analysed
-from plsdof.analysis.classes import ClassAnalysis
-from plsdof.analysis.data import TableProblem
-from plsdof.analysis.remarks import significant
-from plsdof.analysis.tables import Columns, all_tables, to_content
 from plsdof.chemometrics.checks import Kind, correction
 from plsdof.errors import InvalidInputError
-from plsdof.files.joining import JoinedReading
 from plsdof.models.fitted import predictor
 from plsdof.models.predictor import Predictor
+from plsdof.workbench.analysis import Analysis, Request
+from plsdof.workbench.analysis.analysis import analysed
+from plsdof.workbench.analysis.classes import ClassAnalysis
+from plsdof.workbench.analysis.data import TableProblem
+from plsdof.workbench.analysis.remarks import significant
+from plsdof.workbench.analysis.tables import Columns, all_tables, to_content
 from plsdof.workbench.problems import problems_of
 from plsdof.workbench.reading import as_table
+from plsdof.workbench.tables.joining import JoinedReading
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,7 +89,7 @@ def fit(table: Any, request: Request, reading: JoinedReading | None = None) -> l
     Parameters
     ----------
     table : Table or data frame
-        A file as `plsdof.files.read_table` reads it.
+        A file as `plsdof.workbench.tables.read_table` reads it.
     request : Request
     reading : JoinedReading, optional
         How a table to test on is read.
@@ -116,7 +116,7 @@ def fit_problem(data: TableProblem, request: Request) -> Fitted:
     asked = replace(request, preprocess=request.steps)
     if not data.rows.classes:
         return Fitted(request=request, analysis=analysed(data, asked))
-    from plsdof.analysis.classes import classified  # it needs scikit-learn
+    from plsdof.workbench.analysis.classes import classified  # it needs scikit-learn
 
     return Fitted(request=request, analysis=classified(data, asked))
 

@@ -9,20 +9,20 @@ import numpy.typing as npt
 
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array, as_choice, as_fraction
-from plsdof.analysis.remarks import percent
-from plsdof.analysis.request import check_missing
-from plsdof.analysis.tables import records
 from plsdof.chemometrics.checks import ALL_UNLIKE, doubtful_references
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
 from plsdof.errors import InvalidInputError
-from plsdof.files.columns import listed, shortened
-from plsdof.files.joining import averaged_table, labels_of
-from plsdof.files.tables import Table, located
 from plsdof.inference.intervals import INTERVAL_METHODS
 from plsdof.models.fitted import CLASSES
 from plsdof.models.predictor import Predictor
 from plsdof.workbench import reading as tables
+from plsdof.workbench.analysis.remarks import percent
+from plsdof.workbench.analysis.request import check_missing
+from plsdof.workbench.analysis.tables import records
 from plsdof.workbench.reading import Mask, as_table
+from plsdof.workbench.tables.columns import listed, shortened
+from plsdof.workbench.tables.joining import averaged_table, labels_of
+from plsdof.workbench.tables.table import Table, located
 
 # Levels of the limits of T^2 and Q: a row beyond the first is unusual, and one beyond the second,
 # which one of a thousand ordinary rows would be, is not to be predicted.
@@ -65,7 +65,7 @@ def predict(
     Examples
     --------
     >>> from plsdof import workbench
-    >>> from plsdof.analysis import Request
+    >>> from plsdof.workbench.analysis import Request
     >>> from plsdof.datasets import load_gasoline
     >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
     >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))

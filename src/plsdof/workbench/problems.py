@@ -10,30 +10,29 @@ from typing import Any
 
 import numpy as np
 
+from plsdof._core.axes import header_number, wavelengths
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
-from plsdof.analysis.data import Measured, Rows, TableProblem
-from plsdof.analysis.request import Request
 from plsdof.errors import InvalidInputError
-from plsdof.files.blocks import FileBlocks, file_blocks
-from plsdof.files.columns import (
+from plsdof.large.blocks import RowBlocks, take_rows
+from plsdof.workbench import reading as tables
+from plsdof.workbench.analysis.data import Measured, Rows, TableProblem
+from plsdof.workbench.analysis.request import Request
+from plsdof.workbench.reading import Mask, without_any
+from plsdof.workbench.tables.blocks import FileBlocks, file_blocks
+from plsdof.workbench.tables.columns import (
     Labels,
     choose_columns,
     find_column,
-    header_number,
     in_order,
     listed,
     shortened,
     shortened_path,
     suggestion,
-    wavelengths,
 )
-from plsdof.files.joining import JoinedReading, averaged_table, labels_of, measurements
-from plsdof.files.reading import PARQUET, ZIP, files_in, holds_spectra
-from plsdof.files.tables import Table, located
-from plsdof.large.blocks import RowBlocks, take_rows
-from plsdof.workbench import reading as tables
-from plsdof.workbench.reading import Mask, without_any
+from plsdof.workbench.tables.joining import JoinedReading, averaged_table, labels_of, measurements
+from plsdof.workbench.tables.reading import PARQUET, ZIP, files_in, holds_spectra
+from plsdof.workbench.tables.table import Table, located
 
 # So many columns named by numbers make a spectrum, if others are fewer.
 _SPECTRUM = 10

@@ -8,22 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plsdof._core.axes import header_number, wavelengths
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
-from plsdof.analysis.data import Numbers, Rows
 from plsdof.chemometrics.data_checks import affine_copies
 from plsdof.errors import InvalidInputError
-from plsdof.files.columns import (
-    Labels,
-    find_column,
-    header_number,
-    listed,
-    shortened,
-    suggestion,
-    wavelengths,
-)
-from plsdof.files.joining import labels_of
-from plsdof.files.tables import SUMMARY, Table
+from plsdof.workbench.analysis.data import Numbers, Rows
+from plsdof.workbench.tables.columns import Labels, find_column, listed, shortened, suggestion
+from plsdof.workbench.tables.joining import labels_of
+from plsdof.workbench.tables.table import SUMMARY, Table
 
 Mask = npt.NDArray[np.bool_]
 

@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from plsdof._core.axes import header_number
 from plsdof._core.inputs import Array
 from plsdof.chemometrics.transfer import Method, TransferFit, fit_transfer, interpolation
 from plsdof.errors import InvalidInputError
-from plsdof.files.columns import header_number, shortened
-from plsdof.files.tables import Table, located
 from plsdof.models.predictor import Predictor
 from plsdof.workbench.checking import now
 from plsdof.workbench.predicting import observed
 from plsdof.workbench.reading import as_table, match_columns, row_labels
+from plsdof.workbench.tables.columns import shortened
+from plsdof.workbench.tables.table import Table, located
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,7 +76,7 @@ def transfer(
     Examples
     --------
     >>> from plsdof import workbench
-    >>> from plsdof.analysis import Request
+    >>> from plsdof.workbench.analysis import Request
     >>> from plsdof.datasets import load_gasoline
     >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
     >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))

@@ -1,0 +1,825 @@
+"""One Request and the data it is asked of become one Analysis: what there is to say about a fit.
+
+`analyse` fits, leaves rows out, chooses, and adds what was asked for. Every number is computed
+once, and nothing that nobody asked for. The terminal, JSON, the workbook, the report and an app
+show an `Analysis`; none of them computes.
+"""
+
+import contextlib
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from plsdof._core.choice import (
+    LEFT_OUT,
+    Selection,
+    choice_in_words,
+    one_standard_error,
+    rule_in_words,
+)
+from plsdof._core.criteria import NoiseKind, criterion_label
+from plsdof._core.display import plural
+from plsdof._core.dof_range import DofRange
+from plsdof._core.fit import METHODS
+from plsdof._core.inputs import Array, read_only
+from plsdof._core.left_out import LeftOut
+from plsdof._core.model import Mixture, Model, as_model, chosen_from, pooled
+from plsdof._core.path import Path, PLSPath
+from plsdof._core.remarks import Remark
+from plsdof._core.threads import cached_property
+from plsdof._core.warnings import quietly
+from plsdof.chemometrics.data_checks import data_remarks
+from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
+from plsdof.chemometrics.rows import OutlierTable, outliers
+from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
+from plsdof.inference.intervals import (
+    CoefficientInference,
+    Interval,
+    coefficient_inference,
+    noise_interval,
+)
+from plsdof.inference.resampling import PermutationTest, permutation_test
+from plsdof.inference.summary import jackknife_beside
+from plsdof.workbench.analysis import remarks as words
+from plsdof.workbench.analysis.data import Numbers, TableProblem, TestSet
+from plsdof.workbench.analysis.request import AUTO, AVERAGE, Request
+
+# Rows and columns from which on intervals of coefficients take longer than the fit.
+_LARGE = 1000
+# Largest model that a search of columns looks at, and how often it is done again to count its cost.
+_SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
+# A recipe is clearly better if its errors are smaller by so many standard errors of the difference.
+_CLEARLY = 2.0
+
+
+# What there is to say
+# --------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SearchCost:
+    """What a search of columns found, and what it costs.
+
+    Attributes
+    ----------
+    found : Search
+    dof : DegreesOfFreedom
+        Of the whole search, by Monte Carlo.
+    residuals : (n,) array
+        Of rows left out, with the whole search in every fold.
+    words : str
+    """
+
+    found: Any
+    dof: Any
+    residuals: Array
+    words: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class About:
+    """What there is to say about one model of a path, computed when somebody asks.
+
+    Attributes
+    ----------
+    request : Request
+    data : TableProblem
+    model : Model
+    left_out : LeftOut or None
+        Errors of rows left out, of all models; None where nobody left out rows of a streamed table.
+    search : SearchCost or None
+    thorough : bool
+        Look at rows and noise level even if the table is large.
+    """
+
+    request: Request
+    data: TableProblem
+    model: Model
+    left_out: LeftOut | None
+    search: SearchCost | None = None
+    thorough: bool = True
+
+    @cached_property
+    def leading(self) -> Model:
+        """The model with coefficients, scores and distances: of an average over recipes a part.
+
+        That is the average of the models of the recipe with most weight.
+        """
+        model = self.model
+        if not isinstance(model, Mixture):
+            return model
+        return replace(model.members[int(np.argmax(model.shares))], path=model.path)
+
+    @property
+    def noise_kind(self) -> NoiseKind:
+        """How the noise level is estimated: by rows left out, if there are any."""
+        return "jacobian" if self.left_out is None else LEFT_OUT
+
+    @cached_property
+    def test(self) -> TestSet | None:
+        """The rows of the test with their predictions; None without a test."""
+        rows, chain, request = self.data.test, self.data.preprocessing, self.request
+        if rows is None:
+            return None
+        X = rows.X if chain is None else rows.preprocessed(chain, fit=False)
+        values = read_only(np.ascontiguousarray(np.asarray(X, dtype=np.float64)))
+        how: Any = {"level": request.level, "method": request.intervals}
+        return TestSet(rows=rows, X=values, model=self.model, **how)
+
+    @cached_property
+    def merit(self) -> dict[str, FiguresOfMerit]:
+        """Figures of merit by their rows: "calibration", "cross-validation", "test"."""
+        y, model = self.data.y, self.model
+        if self.data.is_streamed:
+            found = {"calibration": figures_of_fit(model, y)}
+        else:
+            found = {"calibration": figures_of_merit(y, model.fitted)}
+        if self.search is not None:
+            found["cross-validation"] = figures_of_merit(y, y - self.search.residuals)
+        elif self.left_out is not None:
+            found["cross-validation"] = figures_of_merit(y, y - model.left_out_residuals)
+        if self.test is not None:
+            found["test"] = self.test.merit
+        return found
+
+    @property
+    def _skipped(self) -> Remark | None:
+        """Why no intervals of coefficients are tried: they take too much memory, or too long."""
+        data, wanted = self.data, self.request.std_errors
+        if data.is_streamed and not data.has_intervals:
+            return words.said("intervals-memory", p=data.shape[1])
+        if wanted is None:
+            wanted = data.is_streamed or min(data.shape) <= _LARGE
+        if wanted:
+            return None
+        return words.said("no-std-errors" if self.request.std_errors is None else "as-asked")
+
+    @cached_property
+    def inference(self) -> CoefficientInference | None:
+        """Intervals of the coefficients; None where there are none, see `no_inference`."""
+        if self._skipped is not None:
+            return None
+        options: Any = {"level": self.request.level, "covariance": self.request.covariance}
+        with quietly(), contextlib.suppress(NotAvailableError):
+            return coefficient_inference(self.leading, noise=self.noise_kind, **options)
+        return None
+
+    @property
+    def no_inference(self) -> Remark | None:
+        """Why there is no inference: where the data leave no noise level, or it takes long."""
+        if self._skipped is not None or self.inference is not None:
+            return self._skipped
+        n = float(self.model.path.exact.spectrum.n)
+        return words.said("no-intervals", dof=self.model.dof, n=n)
+
+    @property
+    def _hasty(self) -> bool:
+        """Whether what takes longer than the fit is left out."""
+        reason = self._skipped
+        return not self.thorough and reason is not None and reason.key == "no-std-errors"
+
+    @cached_property
+    def sigma(self) -> Interval | None:
+        """Interval of the noise variance, None where it is not defined."""
+        with quietly(), contextlib.suppress(NotAvailableError):
+            return None if self._hasty else noise_interval(self.model, level=self.request.level)
+        return None
+
+    @cached_property
+    def unusual(self) -> OutlierTable | None:
+        """How far rows are from the model; None for methods without scores."""
+        if self._hasty or self.data.is_streamed or not has_scores(self.model.path):
+            return None
+        with quietly(), contextlib.suppress(NotAvailableError):
+            # The limits are those that new rows are judged by.
+            return outliers(self.leading, level=self.request.level, limit="cross-validated")
+        return None
+
+    @cached_property
+    def test_unusual(self) -> OutlierTable | None:
+        """How far the rows of the test are from the model, by the same limits."""
+        test, level = self.test, self.request.level
+        if test is None or not has_scores(self.model.path):
+            return None
+        with quietly(), contextlib.suppress(NotAvailableError):
+            return outliers(self.leading, test.X, test.rows.y, level=level)
+        return None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Analysis(About):
+    """Everything there is to say about one fit, and about the model chosen.
+
+    Attributes
+    ----------
+    request, data, model, left_out, search, thorough
+        See `About`; the model is the one chosen, or the average of models.
+    selection : Selection
+        How it was chosen.
+    permutation : PermutationTest or None
+    added : tuple of Remark
+        What others found worth knowing.
+    created : str
+        When (UTC, ISO 8601).
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_gasoline
+    >>> found = analyse(*load_gasoline(return_X_y=True, as_frame=True), Request(cv=10))
+    >>> found.model.label, found.recipe["scaling"]
+    ('... components', 'centred, not scaled')
+    """
+
+    selection: Selection
+    permutation: PermutationTest | None = None
+    added: tuple[Remark, ...] = ()
+    thorough: bool = False
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    # All models
+    # ----------
+
+    @property
+    def path(self) -> Path:
+        """All models."""
+        return self.model.path
+
+    @property
+    def index(self) -> int:
+        """Row of the chosen model; of an average the one with the largest weight."""
+        return self.model.index
+
+    @cached_property
+    def order(self) -> Numbers:
+        """Rows of the path that are shown, simplest model first: those that rows left out reach."""
+        order = self.path.simplest_first()
+        if self.left_out is None:
+            return order
+        return order[order < max(len(self.left_out.rss), self.index + 1)]
+
+    def about(self, index: int | None = None) -> About:
+        """Return what there is to say about a model of the path, or thoroughly about the chosen.
+
+        Fits without rows give standard errors of the chosen model only.
+        """
+        request, left = self.request, self.left_out
+        if index is None or (index == self.index and not self.model.is_average):
+            if self._skipped is None:
+                return self
+            facts: Any = {"data": self.data, "left_out": left, "search": self.search}
+            return About(request=request, model=self.model, **facts)
+        if request.covariance == "jackknife":
+            request = replace(request, covariance="homoscedastic")
+        if left is not None and index >= len(left.rss):
+            left = None
+        model = asked_for(self.path, index, left)
+        return About(request=request, data=self.data, model=model, left_out=left)
+
+    @cached_property
+    def average(self) -> Model | None:
+        """What the average of models would give."""
+        if self.left_out is None or self.model.is_average:
+            return None if self.left_out is None else self.model
+        return chosen_from({"": self.path}, [self.left_out], average=True)
+
+    @property
+    def rmsecv(self) -> Array:
+        """Root mean squared errors of rows left out, of every model; nan where unknown."""
+        known = np.zeros(0) if self.left_out is None else self.left_out.rmse
+        return _padded(known, len(self.path))
+
+    @property
+    def rmsecv_std_error(self) -> Array:
+        """Standard errors of `rmsecv`."""
+        known = np.zeros(0) if self.left_out is None else self.left_out.rmse_std_error
+        return _padded(known, len(self.path))
+
+    @property
+    def sigmas(self) -> Array:
+        """Noise standard deviations of every model. Shape (K,)."""
+        if self.left_out is None:
+            return np.sqrt(self.path.noise_variance("jacobian"))
+        return _padded(np.sqrt(self.left_out.noise_variance), len(self.path))
+
+    # The chosen model
+    # ----------------
+
+    @cached_property
+    def jackknife(self) -> Array | None:
+        """Standard errors of coefficients where rows are a sample, if some are far from others.
+
+        Those of `inference` take X as fixed.
+        """
+        with quietly():
+            found = self.inference
+            return None if found is None else jackknife_beside(self.leading, found)
+
+    @property
+    def noise_std(self) -> float:
+        """Noise standard deviation of the chosen model."""
+        return float(np.sqrt(self.model.noise_variance(self.noise_kind)))
+
+    @cached_property
+    def dof_range(self) -> DofRange | None:
+        """The range of the Degrees of Freedom where it is wide, otherwise None.
+
+        Tables that are large, or read piece by piece, have none.
+        """
+        if self._hasty or self.data.is_streamed:
+            return None
+        with quietly(), contextlib.suppress(NotAvailableError):
+            found = self.model.dof_range()
+            return found if found.is_wide else None
+        return None
+
+    @property
+    def r_squared(self) -> float:
+        """Share of the variance of the response that the chosen model explains."""
+        total = self.path.exact.spectrum.total
+        return float(1 - self.model.rss / total) if total > 0 else float("nan")
+
+    @property
+    def sigma_limits(self) -> Array | None:
+        """Noise standard deviation from residuals, and the ends of its interval. Shape (3,)."""
+        one = self.sigma
+        return None if one is None else np.sqrt([one.center[0], one.lower[0], one.upper[0]])
+
+    @property
+    def scale(self) -> bool:
+        """Whether predictors are scaled to unit variance."""
+        return scales(self.request, self.data)
+
+    # What is said
+    # ------------
+
+    @property
+    def reason(self) -> str:
+        """The choice in words."""
+        model, chosen = self.model, self.selection
+        if model.is_average:
+            return f"{chosen.summary[0].upper()}{chosen.summary[1:]}"
+        why = rule_in_words(chosen.rule, criterion_label(chosen.criterion))
+        return f"{model.label}, {why}{words.neighbours(self.path, chosen)}."
+
+    @property
+    def choice(self) -> str:
+        """The choice in words, with how many Degrees of Freedom the model uses."""
+        model = self.model
+        if words.is_empty(model):
+            rest = "" if self.selection.rule == "given" else ": no predictor is worth its cost"
+            return f"{self.reason} It is the mean of the response{rest}."
+        text = f"{self.reason} It uses {self.dof_range or f'{model.dof:.2f}'} Degrees of Freedom"
+        if isinstance(model, Mixture):
+            return f"{text}."
+        naive = float(model.exact.filter.naive_dof[model.row])
+        if self.request.counts_components and abs(model.dof - naive) > 0.01:
+            text += f", not the {naive:.4g} that counting components gives"
+        return f"{text}."
+
+    @property
+    def tested(self) -> str:
+        """How well the rows of a test are predicted, in words; empty without a test."""
+        return "" if self.test is None else words.test_in_words(self.test)
+
+    @property
+    def errors(self) -> str:
+        """How well rows left out are predicted by the choice and by the average; empty if none."""
+        if self.average is None:
+            return ""
+        found = f"{words.significant(self.model.rmse)} with {self.model.label}"
+        if self.model.is_average:
+            single, error = words.best_single(self.model, self.selection)
+            return f"{found}; {words.significant(error)} with {single}, the best single."
+        return f"{found}; {words.significant(self.average.rmse)} with the {self.average.label}."
+
+    @property
+    def noise(self) -> str:
+        """The noise level in words: of rows left out, and from residuals of the fit."""
+        apart, limits = self.left_out is not None, self.sigma_limits
+        text = f"sigma = {words.significant(self.noise_std)}" + " by rows left out" * apart
+        if limits is not None:
+            middle, low, high = map(words.significant, limits)
+            first = f"{middle} by residuals, " if apart else ""
+            text += f" ({first}{100 * self.request.level:g}% interval {low} to {high})"
+        return f"{text}; the model explains {100 * self.r_squared:.1f}% of the variance."
+
+    @cached_property
+    def recipe(self) -> dict[str, str]:
+        """How all of this was made, for the record."""
+        from plsdof import __version__
+
+        data = self.data
+        grouped = "none" if data.groups is None else f"{data.grouped_by or 'given'}"
+        dropped = f"; {data.dropped} with missing values" if data.dropped else ""
+        return {
+            "method": METHODS[self.request.method].label,
+            "scaling": words.scaling_in_words(self.scale),
+            "preprocessing": self.request.preprocess,
+            **words.mixed_in_words(self.model),
+            "rows left out to validate": words.scheme_in_words(self.left_out, self.request.seed),
+            "groups": grouped,
+            "rows excluded": (", ".join(data.excluded) or "none") + dropped,
+            "test rows": words.rows_tested_in_words(data.test, data.tested_by),
+            "data": data.source or "arrays",
+            "sha256": data.sha256(),
+            "made": f"{self.created} by plsdof {__version__}",
+        }
+
+    @cached_property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What is worth knowing, of the data first."""
+        data, request, model, left = self.data, self.request, self.model, self.left_out
+        unchosen = left is None and request.wants(LEFT_OUT)
+        said = [
+            *(Remark(key="doubt", words=text, severity="warning") for text in data.doubts),
+            *(Remark(key="data", words=text) for text in data.notes),
+            *words.path_remarks(self.path, data.names, searched=self.search is not None),
+            *([] if self.search is None else [Remark(key="search", words=self.search.words)]),
+            *self.selection.remarks,
+            *([words.said("too-many-rows")] if unchosen else []),
+            *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
+            *words.dof_remarks(self.dof_range),
+            *words.preprocessing_remarks(data, left_out=left is not None),
+            *words.group_remarks(data, self.selection),
+            *data_remarks(model),
+            *words.test_remarks(self.merit, self.test, request.level),
+            *words.drift_remarks(model, left),
+            *words.mixture_remarks(model),
+            *([] if self.no_inference is None else [self.no_inference]),
+            *self.added,
+        ]
+        return tuple({one.words: one for one in reversed(said)}.values())[::-1]
+
+    def remark(self, key: str) -> Remark | None:
+        """Return the remark of a key, None if there is none."""
+        return next((one for one in self.remarks if one.key == key), None)
+
+
+def has_scores(path: Path) -> bool:
+    """Whether a path is one of plain PLS with components and rows enough for T^2 and Q."""
+    # Of two rows each is judged by the other, which has no spread.
+    return type(path) is PLSPath and len(path) > 1 and path.exact.spectrum.n >= 3
+
+
+def _padded(values: Array, size: int) -> Array:
+    padded = np.full(size, np.nan)
+    padded[: min(size, len(values))] = values[:size]
+    return read_only(padded)
+
+
+def asked_for(path: Path, index: int, left: LeftOut | None) -> Model:
+    """Return a model that was asked for, which knows the rows left out."""
+    if left is None or index >= len(left.rss):
+        return path[index]
+    return Model(path=path, index=index, selection=_given(path, index, left))
+
+
+def _given(path: Path, index: int, left: LeftOut | None) -> Selection:
+    return Selection(
+        index=index,
+        parameter=float(path.parameters[index]),
+        parameter_name=path.parameter_name,
+        scores=_padded(np.zeros(0) if left is None else left.press, len(path)),
+        criterion=LEFT_OUT,
+        rule="given",
+        summary=f"{path.label(index)} ({path.dof[index]:.2f} Degrees of Freedom): as asked for.",
+        left_out=left,
+    )
+
+
+# From a request to an analysis
+# -----------------------------
+
+
+def analyse(
+    X: Any,
+    y: Any,
+    request: Request | None = None,
+    *,
+    response: str = "y",
+    labels: Any = None,
+    groups: Any = None,
+    source: str = "",
+) -> Analysis:
+    """Preprocess, fit, leave rows out, choose, and add what was asked for.
+
+    Parameters
+    ----------
+    X : data frame or (n, p) array
+    y : (n,) array
+    request : Request, optional
+    response, source : str
+        Name of the response, and of what the data came from.
+    labels, groups : sequences, optional
+        What to call the rows, and which of them are left out together.
+
+    Returns
+    -------
+    Analysis
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> analyse(X, y, Request(criterion="bic", rule="first-minimum"), response="ozone").reason
+    '2 components, the first minimum of BIC (23.90; 25.13 before, 25.72 after).'
+    """
+    request = request or Request()
+    data = TableProblem.of(X, y, response=response, labels=labels, groups=groups, source=source)
+    return analysed(data.after(request.preprocess), request)
+
+
+def analysed(data: TableProblem, request: Request) -> Analysis:
+    """Return the analysis of what was read and preprocessed already."""
+    with quietly():  # what there is to say becomes a remark
+        search = None
+        left: LeftOut | None
+        if request.select is not None:
+            most = request.max_components or _SEARCHED_COMPONENTS
+            request = replace(request, max_components=most)
+            search = _searched(data, request)
+            # Columns of zeros have no coefficient.
+            data = replace(data, X=data.X * search.found.support)
+        pool, added = _pool(data, request)
+        if request.preprocess == AUTO:
+            # The path is that of the recipe chosen, or with most weight.
+            assert pool is not None
+            assert pool.selection is not None
+            selection, left, recipe = pool.selection, pool.left_out, pool.selection.recipe_name
+            steps, scale = words.steps_of(recipe), "scale" in recipe.split(",")
+            request = replace(request, preprocess=steps, scale=scale)
+            data = replace(data.after(steps), recipe=recipe)
+            model = replace(pool, path=fitted(data, request))
+        else:
+            path = fitted(data, request)
+            left = left_out(data, request, path)
+            selection, model = chosen(path, left, request)
+            added = added if pool is None else [*added, *_better_recipe(model, pool)]
+        permutation = None
+        if request.permutations is not None:
+            permutation = permutation_test(model.path, n_permutations=request.permutations)
+        found = Analysis(
+            data=data,
+            request=request,
+            model=model,
+            selection=selection,
+            left_out=left,
+            search=search,
+            permutation=permutation,
+            added=tuple(added),
+        )
+        _ = found.remarks  # with what they rest on
+        return found
+
+
+def _pool(data: TableProblem, request: Request) -> tuple[Model | None, list[Remark]]:
+    """Return the best model, or average, of all recipes of spectra or tables, by rows left out.
+
+    If that is asked for, or if nobody says how to prepare spectra; otherwise None. Beside it, the
+    recipes that could not be tried.
+    """
+    usual = request.preprocess == "none" and request.scale is None and request.select is None
+    usual &= data.wavelengths is not None and request.method == "pls"
+    usual &= request.wants(LEFT_OUT) and request.components is None
+    if data.is_streamed and request.preprocess == AUTO:
+        raise InvalidInputError(
+            "preprocess 'auto' needs the table in memory; name the steps, or read it at once."
+        )
+    if data.is_streamed or not (request.preprocess == AUTO or usual):
+        return None, []
+    # They need scikit-learn, which takes a second to import.
+    from plsdof.chemometrics.preprocessing import UndefinedRowsError
+    from plsdof.estimators.regressors import as_recipe, recipe_texts
+
+    kind = "table" if data.wavelengths is None else "spectra"
+    rows, options = np.asarray(data.rows.X, dtype=float), {"max_components": request.max_components}
+    paths, missing, reason = {}, list[str](), None
+    for text in recipe_texts(kind, rows.shape[1]):
+        # A row without a signal has no snv: that recipe takes no part.
+        with contextlib.suppress(UndefinedRowsError):
+            try:
+                paths[text] = as_recipe(text, options).fit(rows, data.y, data.rows.weights)
+            except MissingExtraError as error:
+                missing, reason = [*missing, words.steps_of(text)], error
+    untried = [words.said("untried", steps="; ".join(missing), reason=reason)] if missing else []
+    how = {"cv": _folds(data, request), "groups": data.groups}
+    return pooled(paths, average=request.wants(AVERAGE), **how), untried
+
+
+def _better_recipe(own: Model, best: Model) -> list[Remark]:
+    """Say that another recipe predicts rows left out clearly better, if one does."""
+    assert best.selection is not None
+    gain = own.left_out_residuals**2 - best.left_out_residuals**2
+    if own.left_out.groups is not None:
+        gain = own.left_out.fold_sums(gain[None])[0]
+    if not gain.sum() > _CLEARLY * np.std(gain) * np.sqrt(len(gain)):
+        return []
+    steps = words.steps_of(best.selection.recipe_name).replace("none", "scaling")
+    errors = {"best": words.significant(best.rmse), "own": words.significant(own.rmse)}
+    return [words.said("better-recipe", steps=steps, **errors)]
+
+
+def _folds(data: TableProblem, request: Request) -> Any:
+    """Return pairs of rows, where somebody says how they are left out."""
+    if request.cv is None:
+        return None
+    return [(one.train, one.test) for one in data.split(request.cv, request.seed)]
+
+
+def analysis_of(
+    model: Any,
+    *,
+    response: str = "y",
+    labels: Any = None,
+    groups: Any = None,
+    source: str = "",
+    level: float = 0.95,
+) -> Analysis:
+    """Return what there is to say about a model, or a fitted estimator, with its rows in memory.
+
+    Parameters
+    ----------
+    model : Model, fitted estimator or Pipeline
+    response, source : str
+        Name of the response, and of what the data came from.
+    labels, groups : sequences, optional
+        What to call the rows, and which of them belong together (colours of the scores).
+    level : float
+        Of the intervals and of the limits for unusual rows.
+
+    Examples
+    --------
+    >>> from plsdof import PLSRegressor
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> found = analysis_of(PLSRegressor("bic").fit(X, y), response="ozone")
+    >>> found.selection.criterion, found.data.shape
+    ('bic', (203, 12))
+    """
+    found = as_model(model)
+    path = found.path
+    given = path.require_rows()
+    if path.is_dual:
+        raise NotAvailableError(
+            f"{path.recipe.method.label} has no coefficients of predictors to describe; look at "
+            "its path, left_out() and predict_interval()."
+        )
+    data = TableProblem.of(
+        given.X, given.y, response=response, labels=labels, groups=groups, source=source
+    )
+    data = replace(data, names=path.feature_names or data.names)
+    steps = "none"
+    if path.before is not None:
+        steps, X = str(getattr(path.before, "steps", "given")), path.new_rows(given.X)
+        chain: Any = path.before
+        data = replace(data, X=X, preprocessing=chain)
+    chosen, scale = found.selection, bool(path.recipe.options.get("scale", True))
+    request = replace(Request(level=level, scale=scale), preprocess=steps)
+    with quietly():
+        # All models, where nobody left rows out to choose one
+        left = path.left_out() if found.left_out_or_none is None else found.left_out
+        if chosen is None:
+            found = asked_for(path, found.index, left)
+            chosen = found.selection
+        elif chosen.left_out is None:
+            found = replace(asked_for(path, found.index, left), prepare=found.prepare)
+        assert chosen is not None
+        about: Any = {"data": data, "request": request, "left_out": left}
+        return Analysis(model=found, selection=chosen, **about)
+
+
+def scales(request: Request, data: TableProblem) -> bool:
+    """Whether predictors are scaled: as asked for, else unless they are wavelengths."""
+    return data.wavelengths is None if request.scale is None else request.scale
+
+
+def fitted(data: TableProblem, request: Request) -> Path:
+    """Fit all models, however the table is read."""
+    scale, sizes = scales(request, data), request.sizes(*data.shape)
+    path = data.fit(METHODS[request.method].recipe(scale=scale, **sizes))
+    if request.components is not None and request.components >= len(path):
+        raise InvalidInputError(
+            f"components {request.components}: the table supports {len(path) - 1} at most. "
+            f"{path.message}".rstrip()
+        )
+    return path
+
+
+def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selection, Model]:
+    """Choose a model as asked for."""
+    if request.components is not None:
+        selection = _given(path, request.components, left)
+        return selection, asked_for(path, request.components, left)
+    mean = request.wants(AVERAGE)
+    if left is None and (mean or request.one_standard_error):
+        raise InvalidInputError(
+            "The average, and one-standard-error, need rows left out; of a table that is read "
+            "piece by piece say how with cv, such as 10 folds."
+        )
+    if left is not None and request.one_standard_error:
+        return _simplest_within(path, left)
+    if left is not None and (mean or request.wants(LEFT_OUT)):
+        seen = left if request.max_components is not None else left.walked()
+        model = chosen_from({"": path}, [seen], average=mean)
+        assert model.selection is not None
+        return model.selection, model
+    criterion = "gcv" if request.wants(LEFT_OUT) else request.criterion
+    try:
+        selection = path.select(criterion, request.dof, rule=request.rule)
+    except NotAvailableError as error:
+        raise InvalidInputError(
+            f"criterion {criterion} is not defined here: the table has too few rows for its "
+            "predictors to tell the noise level. Choose another one, such as left-out."
+        ) from error
+    # Its errors are those of a model that is given: rows left out did not choose it.
+    return selection, asked_for(path, selection.index, left)
+
+
+def _simplest_within(path: Path, left: LeftOut) -> tuple[Selection, Model]:
+    """Choose the simplest model within one standard error of the smallest error."""
+    order = left.order
+    index = int(order[one_standard_error(left.mean_error[order], left.std_error[order])])
+    rule = "one-standard-error"
+    summary = choice_in_words(path.label(index), path.dof[index], rule, LEFT_OUT)
+    selection = replace(_given(path, index, left), rule=rule, summary=summary)
+    return selection, Model(path=path, index=index, selection=selection)
+
+
+# Rows left out
+# -------------
+
+
+def left_out(data: TableProblem, request: Request, path: Path) -> LeftOut | None:
+    """Leave rows out as asked for, with all that was learned from rows learned anew."""
+    chain = data.preprocessing
+    cv = _folds(data, request)
+    if chain is not None and chain.learns_from_rows:
+        from plsdof.chemometrics.preprocessing import preprocessed
+
+        again = preprocessed(chain.steps, path.same_models())
+        path = data.fit(again, prepared=False)
+    try:
+        return path.left_out(cv, data.groups)
+    except NotAvailableError as error:  # more rows than predictions of them fit in memory
+        if cv is not None or data.groups is not None or request.wants(AVERAGE):
+            raise InvalidInputError(str(error)) from error
+        return None
+
+
+# A search of columns
+# -------------------
+
+
+def _searched(data: TableProblem, request: Request) -> SearchCost:
+    """Search, count the Degrees of Freedom of the search, and leave rows out of all of it."""
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.pipeline import make_pipeline
+
+    from plsdof.chemometrics.preprocessing import Preprocessor
+    from plsdof.chemometrics.search import SelectedPLSRegressor
+    from plsdof.complexity.regressors import degrees_of_freedom
+
+    assert request.select is not None
+    assert request.max_components is not None
+    estimator = SelectedPLSRegressor(
+        request.select,
+        criterion=request.criterion or LEFT_OUT,
+        max_components=request.max_components,
+        scale=scales(request, data),
+    )
+    X, y = np.asarray(data.X, dtype=np.float64), data.y
+    found = estimator.fit(X, y).search_
+    whole = degrees_of_freedom(estimator, X, y, n_draws=_SEARCH_DRAWS)
+    repeated, rows, chain = estimator, X, data.preprocessing
+    if chain is not None and chain.learns_from_rows:
+        repeated = make_pipeline(Preprocessor(chain.steps), estimator)
+        rows = np.asarray(data.rows.X, dtype=np.float64)
+    folds = data.split(10 if request.cv is None else request.cv, request.seed)
+    cv = [(one.train, one.test) for one in folds]
+    residuals = y - cross_val_predict(repeated, rows, y, cv=cv)
+    # What noise level and GCV are if the search is paid for.
+    n, rss = len(y), float(found.path.rss[found.index])
+    left = n - whole.value
+    cost = "That leaves nothing to tell the noise level by."
+    if left > 0:
+        gcv, without = n * rss / left**2, n * float(np.sum((y - y.mean()) ** 2)) / (n - 1) ** 2
+        sigma, *two = map(words.significant, (np.sqrt(rss / left), gcv, without))
+        cost = f"With these, sigma is {sigma} and GCV {two[0]}; without predictors GCV is {two[1]}."
+        cost += " Nothing was found that predicts." if gcv >= without else ""
+    merit = figures_of_merit(y, y - residuals)
+    said = words.said(
+        "search",
+        search=request.select,
+        label=found.labels[found.chosen],
+        kept=int(found.support.sum()),
+        total=plural(len(found.support), "column"),
+        fixed=float(found.path.dof[found.index]),
+        whole=whole.value,
+        error=whole.std_error,
+        cost=cost,
+        rmsecv=words.significant(merit.rmse),
+        q2=words.significant(merit.r2),
+    )
+    return SearchCost(found=found, dof=whole, residuals=read_only(residuals), words=said.words)

@@ -1,0 +1,395 @@
+"""What an analysis says in words: sentences about the choice, and remarks of several kinds.
+
+A way of showing an analysis may add a hint to a remark, such as the option of a command line that
+helps; it looks at the key.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import bdtr, fdtrc, stdtr
+
+from plsdof._core.choice import LEFT_OUT, Selection
+from plsdof._core.criteria import criterion_label
+from plsdof._core.display import model_in_words, plural
+from plsdof._core.dof_range import DofRange
+from plsdof._core.inputs import Array
+from plsdof._core.left_out import LEAVE_ONE_OUT_UP_TO, USUAL_FOLDS, LeftOut
+from plsdof._core.model import Mixture, Model
+from plsdof._core.path import Path
+from plsdof._core.remarks import Remark, Severity
+from plsdof._core.standardize import constant_columns_text
+from plsdof.chemometrics.merit import FiguresOfMerit
+from plsdof.inference.summary import p_value
+from plsdof.workbench.analysis.data import Rows, TableProblem, TestSet
+from plsdof.workbench.tables.columns import shortened
+
+# Wavelengths have a gap where a step is so many times those beside it.
+_GAP = 1.9
+
+
+def significant(value: float | None, digits: int = 4) -> str:
+    """Format a number with some significant digits, with a dash for no number.
+
+    Examples
+    --------
+    >>> [significant(value) for value in (1234567.8, 1234.5, 2.5, 0.00012345, 0.0, float("nan"))]
+    ['1234568', '1234', '2.500', '0.0001234', '0', '-']
+    """
+    if value is None or not np.isfinite(value):
+        return "-"
+    if value == 0 or 10**digits <= abs(value) < 10**9:
+        return f"{value:.0f}"
+    return f"{value:#.{digits}g}".removesuffix(".")
+
+
+def percent(level: float) -> str:
+    """Return a level as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.95)
+    '95%'
+    """
+    return f"{100 * level:g}%"
+
+
+# Sentences
+# ---------
+
+
+def neighbours(path: Path, selection: Selection) -> str:
+    """Return the score of the choice and of its neighbours, where a criterion chose."""
+    if selection.rule == "given" or selection.criterion == LEFT_OUT:
+        return ""
+    order = path.simplest_first().tolist()
+    place = order.index(selection.index)
+    scores = selection.scores[order]
+    around = [f"{significant(scores[place - 1])} before"] if place > 0 else []
+    around += [f"{significant(scores[place + 1])} after"] if place + 1 < len(order) else []
+    return f" ({significant(scores[place])}; {', '.join(around)})" if around else ""
+
+
+def best_single(model: Model, selection: Selection) -> tuple[str, float]:
+    """Return the model with the smallest error of rows left out, of any recipe, and its error."""
+    pool = recipe_errors(selection) or {"": model.left_out}
+    name, left = min(pool.items(), key=lambda one: float(one[1].rmse.min()))
+    best = int(np.argmin(left.press))
+    single = model_in_words(float(left.parameters[best]), left.parameter_name)
+    return ", ".join(filter(None, [name, single])), float(left.rmse[best])
+
+
+def steps_of(recipe: str) -> str:
+    """Return the preprocessing steps of a recipe, without its scaling.
+
+    Examples
+    --------
+    >>> steps_of("scale"), steps_of("savgol:11:2:1,scale")
+    ('none', 'savgol:11:2:1')
+    """
+    return ",".join(word for word in recipe.split(",") if word != "scale") or "none"
+
+
+def recipe_errors(selection: Selection) -> dict[str, LeftOut]:
+    """Return the rows left out of every recipe of a pool, by its name; nothing without a pool."""
+    return dict(zip(selection.recipes, selection.pool, strict=False))
+
+
+def mixed_in_words(model: Model) -> dict[str, str]:
+    """Return the shares of recipes in an average over them, as a fact for the record."""
+    if not isinstance(model, Mixture):
+        return {}
+    assert model.selection is not None
+    assert model.selection.weights is not None
+    shares = {name: float(w.sum()) for name, w in model.selection.weights.items()}
+    order = sorted((one for one in shares if shares[one] > 0), key=lambda one: -shares[one])
+    return {"average over": ", ".join(f"{name} {shares[name]:.0%}" for name in order)}
+
+
+def test_in_words(test: TestSet) -> str:
+    """Say how well the rows of a test are predicted, and how many intervals hold."""
+    merit, inside = test.merit, test.inside
+    text = f"RMSEP {significant(merit.rmse)} of {plural(merit.n, 'row')}, bias "
+    text += significant(merit.bias)
+    if test.interval is None:
+        return f"{text}."
+    level = f"{100 * test.interval.level:g}%"
+    return f"{text}; {inside} of {merit.n} values lie in their {level} prediction intervals."
+
+
+def scaling_in_words(scale: bool) -> str:
+    """Say what is done to the columns."""
+    return "centred and scaled to unit variance" if scale else "centred, not scaled"
+
+
+def scheme_in_words(left: LeftOut | None, seed: int | None = None) -> str:
+    """Say which rows were left out together.
+
+    Examples
+    --------
+    >>> from plsdof import pls_path
+    >>> from plsdof.datasets import load_ozone
+    >>> scheme_in_words(pls_path(*load_ozone(return_X_y=True), 1).left_out())
+    '10 folds, row i in fold i modulo 10'
+    """
+    if left is None:
+        return "no rows left out"
+    folds, n = int(left.fold.max()) + 1, len(left.fold)
+    if left.groups is not None:
+        if folds == left.groups:
+            return f"one of {left.groups} groups at a time"
+        return f"{folds} folds of {left.groups} groups, each group in one fold"
+    if folds == n:
+        return "one row at a time"
+    if seed is not None:
+        return f"{folds} random folds, seed {seed}"
+    if np.all(np.diff(left.fold) >= 0):
+        return f"{folds} folds of consecutive rows"
+    return f"{folds} folds, row i in fold i modulo {folds}"
+
+
+def rows_tested_in_words(test: Rows | None, how: str) -> str:
+    """Say which rows were kept apart for the test, as --test-rows takes them; or their file.
+
+    Examples
+    --------
+    >>> from plsdof.workbench.analysis.data import TableProblem
+    >>> from plsdof.datasets import load_gasoline
+    >>> rows = TableProblem.of(*load_gasoline(return_X_y=True, as_frame=True)).rows
+    >>> rows_tested_in_words(rows.take(np.arange(60) != 1), "last:0.98")
+    '1,3:60 (last:0.98)'
+    """
+    if test is None:
+        return "none"
+    if not how:
+        return test.source
+    return f"{in_ranges(test.numbers.tolist())} ({how})"
+
+
+def in_ranges(rows: Sequence[int]) -> str:
+    """Return increasing row numbers as an option takes them.
+
+    Examples
+    --------
+    >>> in_ranges([1, 2, 3, 7, 9])
+    '1:3,7,9'
+    """
+    starts = np.flatnonzero(np.diff(rows, prepend=-1) > 1)
+    runs = np.split(np.asarray(rows), starts[1:])
+    return ",".join(f"{run[0]}:{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+def usual_scheme() -> str:
+    """Say how rows are left out unless somebody says so."""
+    return f"one by one up to {LEAVE_ONE_OUT_UP_TO} rows, else every {USUAL_FOLDS}th row together"
+
+
+# Remarks
+# -------
+
+_TEXTS = {
+    "unstable": "It has {dof:.2f} Degrees of Freedom, fewer than the mean: small changes of the "
+    "response would change the components.",
+    "dof-range": "How many Degrees of Freedom the model uses depends on the noise: {value:.1f} for "
+    "this response, {lower:.1f} to {upper:.1f} for most of {draws} responses with other noise of "
+    "the same level. Rely on the range, not on the number.",
+    "preprocessing": "Preprocessed by {steps}. No step looks at {response}, so the Degrees of "
+    "Freedom are exact.{anew}",
+    "supervised": "Preprocessed by {steps}, which looks at {response}: Degrees of Freedom and "
+    "standard errors take it for given and are too small; errors of rows left out are not.{anew}",
+    "gap": "There is a gap between {before} and {after}, which derivatives and smoothing take for "
+    "neighbours.",
+    "groups-ignored": "{criterion} takes all rows as independent, which those of one group are "
+    "not; rows left out respect the groups.",
+    "replicates": "{name} has repeated values: if these are replicates, name it as the groups.",
+    "no-intervals": "No intervals: the model has {dof:.1f} Degrees of Freedom for {n:g} rows, "
+    "which leaves too little to estimate the noise from. Choose a simpler one.",
+    "intervals-memory": "No intervals: for {p:,} coefficients they need as much memory as the "
+    "table.",
+    "as-asked": "No standard errors, as asked for.",
+    "no-std-errors": "No standard errors: they take longer than the fit of so large a table.",
+    "too-many-rows": "Chosen by GCV: predictions of so many rows left out do not fit in memory. "
+    "Say how many components are wanted at most, if fewer will do.",
+    "test-error": "The test rows are predicted significantly worse than rows left out: RMSEP "
+    "{rmsep} against RMSECV {rmsecv} (F test, p {p}). They differ from those of the calibration, "
+    "or the model is too rich; trust RMSEP.",
+    "test-coverage": "Only {inside} of {n} test values lie in their {level:g}% prediction "
+    "intervals (binomial test, p {p}): the intervals are too narrow for rows like these.",
+    "drift": "Errors of rows left out drift with the order of the rows (rank correlation {r:.2f}, "
+    "p {p}). If the rows are in time order, leave out consecutive ones.",
+    "recipes": "Coefficients, their intervals, T\N{SUPERSCRIPT TWO}, Q and what depends on "
+    "components belong to the recipe with most weight ({name}, {share:.0%}); predictions, errors "
+    "and Degrees of Freedom are those of the average.",
+    "better-recipe": "Rows left out are predicted clearly better after {steps}: RMSECV {best} "
+    "instead of {own}.",
+    "untried": "Not tried: {steps}. {reason}.",
+    "search": "Selected by {search}: {label}, {kept} of {total}. All numbers but those of rows "
+    "left out and of a test take these columns as given. So do the Degrees of Freedom "
+    "({fixed:.1f}); with the search they are {whole:.1f} (standard error {error:.1f}, by Monte "
+    "Carlo). {cost} Rows left out, the search made again without them: RMSECV {rmsecv}, Q2 {q2}.",
+    "sample": "The table was read piece by piece: rows in pictures and tables of rows are those of "
+    "{shown:,} of {total:,} rows, drawn at random.",
+}
+
+# Do not use this model as it is.
+_SEVERE = ("test-error", "test-coverage")
+
+
+def said(key: str, **facts: Any) -> Remark:
+    """Return the remark of a key, with the facts that its text names.
+
+    Examples
+    --------
+    >>> said("intervals-memory", p=5000).words
+    'No intervals: for 5,000 coefficients they need as much memory as the table.'
+    """
+    severity: Severity = "severe" if key in _SEVERE else "note"
+    return Remark(key=key, words=_TEXTS[key].format(**facts), severity=severity)
+
+
+def is_empty(model: Model) -> bool:
+    """Whether the model has no predictor."""
+    counted = model.path.parameter_name == "n_components"
+    return counted and not model.is_average and model.index == 0
+
+
+def path_remarks(path: Path, names: Sequence[str], *, searched: bool) -> list[Remark]:
+    """Return what a path says of itself: columns that do not vary, fewer models than asked for.
+
+    Columns that a search leaves out do not vary any more; that is not worth a word.
+    """
+    constant = np.flatnonzero(~np.isfinite(path.exact.units.x_scale))
+    found = []
+    if constant.size and not searched:
+        text = constant_columns_text([names[int(j)] for j in constant])
+        found.append(Remark(key="constant-columns", words=text))
+    if path.message:
+        found.append(Remark(key="path-end", words=path.message))
+    return found
+
+
+def dof_remarks(found: DofRange | None) -> list[Remark]:
+    """Say that Degrees of Freedom have a wide range."""
+    if found is None:
+        return []
+    facts: Any = {"value": found.value, "lower": found.lower, "upper": found.upper}
+    return [said("dof-range", draws=len(found.draws), **facts)]
+
+
+def preprocessing_remarks(data: TableProblem, *, left_out: bool) -> list[Remark]:
+    """Say what preprocessing means for Degrees of Freedom and for rows left out."""
+    chain = data.preprocessing
+    if chain is None:
+        return []
+    anew = ""
+    if left_out and chain.learns_from_rows:
+        anew = " What the steps learn from rows, they learned anew in every fold."
+    response = shortened(data.response)
+    key = "supervised" if chain.looks_at_y else "preprocessing"
+    found = [said(key, steps=chain.steps, response=response, anew=anew)]
+    gap = _gap(data.wavelengths) if chain.goes_along_columns else None
+    if gap is not None:
+        found.append(said("gap", before=data.names[gap], after=data.names[gap + 1]))
+    return found
+
+
+def _gap(wavelengths: Array | None) -> int | None:
+    """Return the place before the widest step, if it is wider than those beside it by far.
+
+    Examples
+    --------
+    >>> _gap(np.array([900.0, 902, 904, 950, 952])), _gap(np.array([900.0, 902, 904, 907]))
+    (2, None)
+    """
+    if wavelengths is None or len(wavelengths) < 4:
+        return None
+    steps = np.abs(np.diff(wavelengths))
+    widest = int(np.argmax(steps))
+    beside = np.delete(steps, widest)[max(0, widest - 1) : widest + 1]
+    return widest if steps[widest] > _GAP * beside.max() else None
+
+
+def group_remarks(data: TableProblem, selection: Selection | None = None) -> list[Remark]:
+    """Say how to keep rows together that may be replicates, and who does not know of groups."""
+    if data.groups is None:
+        name = data.replicates
+        return [] if name is None else [said("replicates", name=shortened(name))]
+    if selection is None or selection.criterion == LEFT_OUT:
+        return []
+    return [said("groups-ignored", criterion=criterion_label(selection.criterion))]
+
+
+# A drift is looked for in every fit, so that it has to be clearer than other tests; and in so many
+# rows, or groups, at least.
+_DRIFT_LEVEL, _FEWEST_IN_ORDER = 0.01, 20
+
+
+def test_remarks(
+    merit: Mapping[str, FiguresOfMerit], test: TestSet | None, level: float
+) -> list[Remark]:
+    """Say that a test contradicts rows left out: larger errors, or intervals that miss too often.
+
+    One-sided tests of level 1 - ``level``: RMSEP^2 / RMSECV^2 by F with the numbers of rows, the
+    count of values inside by the binomial distribution.
+    """
+    if test is None:
+        return []
+    found, own, left = [], merit["test"], merit.get("cross-validation")
+    if left is not None and left.rmse > 0:
+        p = float(fdtrc(own.n, left.n, (own.rmse / left.rmse) ** 2))
+        if p < 1 - level:
+            errors = {"rmsep": significant(own.rmse), "rmsecv": significant(left.rmse)}
+            found.append(said("test-error", p=_equals(p), **errors))
+    if test.inside is not None:
+        p = float(bdtr(test.inside, own.n, level))
+        if p < 1 - level:
+            facts: dict[str, Any] = {"inside": test.inside, "n": own.n, "level": 100 * level}
+            found.append(said("test-coverage", p=_equals(p), **facts))
+    return found
+
+
+def _equals(p: float) -> str:
+    text = p_value(p)
+    return text if text.startswith("<") else f"= {text}"
+
+
+def drift_remarks(model: Model, left: LeftOut | None) -> list[Remark]:
+    """Say that left-out residuals drift with the order of rows, or of groups.
+
+    By the rank correlation, that of the response taken out of both: in a table sorted by its
+    response large values are predicted too small, which is not a drift.
+    """
+    if left is None:
+        return []
+    columns = np.array([model.left_out_residuals, np.arange(len(left.y)), left.y])
+    if left.groups is not None:
+        columns = left.fold_sums(columns) / left.fold_sums(np.ones_like(columns))
+    n = columns.shape[1]
+    e, order, y = map(_ranks, columns)
+    if n < _FEWEST_IN_ORDER or not y @ y > 0:
+        return []
+    e, order = (one - y * (one @ y) / (y @ y) for one in (e, order))
+    size = np.sqrt((e @ e) * (order @ order))
+    # Rows in the order of the response have no order of their own.
+    if not size > 1e-6 * (y @ y):
+        return []
+    r = float(e @ order / size)
+    p = 2 * float(stdtr(n - 3, -abs(r) * np.sqrt((n - 3) / max(1 - r**2, 1e-12))))
+    return [said("drift", r=r, p=_equals(p))] if p < _DRIFT_LEVEL else []
+
+
+def _ranks(values: Array) -> Array:
+    """Return ranks around zero, equal ones for equal values (scipy.stats takes a second)."""
+    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - counts / 2)[group]
+    return np.asarray(ranks - ranks.mean())
+
+
+def mixture_remarks(model: Model) -> list[Remark]:
+    """Say what belongs to one recipe of an average over several."""
+    if not isinstance(model, Mixture):
+        return []
+    assert model.selection is not None
+    share = float(model.shares.max())
+    return [said("recipes", name=model.selection.recipe_name, share=share)]

@@ -1,0 +1,597 @@
+"""The page and its data over HTTP, for one user on this machine.
+
+Only the loopback address is served. Every request needs the token: once in the address, then in a
+cookie of this port that other pages cannot send. The browser is opened with a ticket that is good
+once, since others on the machine can read how programs were started. Host and, if something is
+changed, Origin must be right. The page uploads and downloads; it cannot name a path.
+"""
+
+import hashlib
+import json
+import secrets
+import socket
+import traceback
+import webbrowser
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from plsdof.errors import InvalidInputError, PlsdofError
+from plsdof.models.writing import plain
+from plsdof.workbench.app.session import (
+    Adjust,
+    Event,
+    Fitted,
+    Session,
+    Tools,
+    after,
+    arguments,
+    as_event,
+    key_of,
+    opened,
+    private_folder,
+    remove,
+    sessions_in,
+)
+from plsdof.workbench.app.view import ENDINGS
+from plsdof.workbench.app.worker import StoppedError, Worker
+from plsdof.workbench.report.document import script, style
+from plsdof.workbench.tables.reading import files_in
+
+# Bytes of one upload, and how many files it may have; bytes of an event.
+MOST_UPLOADED, MOST_FILES, MOST_EVENT = 200_000_000, 2000, 1_000_000
+HOME = Path.home() / ".plsdof" / "sessions"
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' "
+        "data: blob:; connect-src 'self'; form-action 'none'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+# The parts of the page's own script, after those that draw.
+_SCRIPTS = ("talk", "table", "spectra", "samples", "trials", "rows-in", "app")
+
+
+class Guard:
+    """Let through what comes from the page itself: right token, Host and Origin."""
+
+    def __init__(self, app: ASGIApp, token: str, tickets: set[str], port: int) -> None:
+        self.app, self.token, self.tickets = app, token, tickets
+        self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+        # Cookies are those of all ports.
+        self.cookie = f"plsdof-{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 403 to everything else."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        refused = self._refused(request)
+        if refused:
+            response: Response = JSONResponse({"error": refused}, 403)
+        elif request.url.path == "/" and request.query_params:
+            # The token leaves the address, where a history would keep it.
+            response = RedirectResponse("/", 303)
+            response.set_cookie(self.cookie, self.token, httponly=True, samesite="strict")
+        else:
+            await self.app(scope, receive, _with_headers(send))
+            return
+        await response(scope, receive, _with_headers(send))
+
+    def _refused(self, request: Request) -> str:
+        if request.headers.get("host") not in self.hosts:
+            return "this address is not served here."
+        origin = request.headers.get("origin")
+        if origin is not None and origin not in {f"http://{host}" for host in self.hosts}:
+            return "requests of other pages are not answered."
+        if request.method != "GET" and request.headers.get("x-plsdof") != "page":
+            return "requests of other pages are not answered."
+        first = request.query_params if request.url.path == "/" else {}
+        if first.get("ticket") in self.tickets:
+            self.tickets.clear()
+            return ""
+        given = first.get("token") or request.cookies.get(self.cookie) or ""
+        if not secrets.compare_digest(given.encode(), self.token.encode()):
+            return "the token is missing or wrong: use the address that plsdof app printed."
+        return ""
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            extra = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
+            message["headers"] = [*message.get("headers", []), *extra]
+        await send(message)
+
+    return sending
+
+
+# What the page asks for
+# ----------------------
+
+
+class Desk:
+    """One session with its worker, and the answers to what the page asks."""
+
+    def __init__(self, session: Session, worker: Worker, remark: str = "") -> None:
+        self.session, self.worker, self.remark = session, worker, remark
+        # What came out of the trials, as far as it was computed since the session was opened.
+        self._summaries: dict[str, dict[str, Any]] = {}
+
+    @classmethod
+    def of(cls, folder: Path, tools: Tools, remark: str = "") -> "Desk":
+        """Return a desk for the session in a folder."""
+        return cls(Session(folder, tools), Worker(tools, folder), remark)
+
+    def close(self) -> None:
+        """End the worker, close the journal."""
+        self.worker.close()
+        self.session.close()
+
+    def state(self) -> dict[str, Any]:
+        """Return what the page needs to know of the session."""
+        state, options = self.session.state, self.session.state.options
+        return {
+            "revision": state.revision,
+            "files": list(state.files),
+            "options": options,
+            "steps": [
+                {"words": one.words, "at": one.at, "why": one.why, "done": i < state.place}
+                for i, one in enumerate(state.steps)
+            ],
+            "undo": state.place > 1,
+            "redo": state.place < len(state.steps),
+            "trial": key_of(options),
+            "trials": [
+                {
+                    "key": key,
+                    "words": self._recipe(trial.options),
+                    "note": trial.note,
+                    "released": trial.released,
+                    "summary": self._summaries.get(key),
+                }
+                for key, trial in state.trials.items()
+            ],
+            "chosen": state.chosen,
+            "remark": self.remark,
+            "command": self.session.tools.command(arguments(options)) if options else [],
+        }
+
+    def _recipe(self, options: dict[str, Any]) -> str:
+        """Return what a trial was made with: its command, without table and response."""
+        asked = {name: value for name, value in options.items() if name != "response"}
+        return " ".join(self.session.tools.command(arguments(asked))[3:]) or "defaults"
+
+    def add(self, files: dict[str, bytes], folder: str, use: str) -> None:
+        """Keep uploaded files, and use them as it was said."""
+        name = self.session.add(files, folder)
+        self.use(name, use)
+
+    def use(self, name: str, use: str) -> None:
+        """Use a file as the table, for its response, for a test, to predict or to check."""
+        if use == "table":
+            self.session.apply({"do": "table", "file": name})
+            self.guess()
+        elif use in ("response_file", "test"):
+            self.session.apply({"do": "set", "options": {use: name}})
+            if use == "response_file":
+                self.guess()
+        elif use in ("predict", "check"):
+            self.session.apply({"do": use, "file": name})
+        else:
+            raise InvalidInputError(
+                "a file is a table, or for a response, a test, a prediction, a check."
+            )
+
+    def guess(self) -> None:
+        """Take the most likely column as the response."""
+        with suppress(InvalidInputError):  # what is wrong with the table, the page will say
+            found = self.worker.ask("guess", self.session.state.options)
+            if found is not None:
+                why = "guessed: the first measured column that is not a wavelength"
+                self.session.apply({"do": "set", "options": {"response": [found]}, "why": why})
+
+    def view(self, most_models: int | None, have: Collection[str] = ()) -> dict[str, Any]:
+        """Return what is drawn, less the tables that the page has, and remember the trial."""
+        options = self.session.state.options
+        key = key_of(options)
+        found: dict[str, Any] = self.worker.ask("show", options, most_models)
+        self._summaries[key] = found.pop("summary")
+        _send_once(found["content"] or {}, have)
+        if key not in self.session.state.trials:
+            self.session.apply(Fitted(trial=key))
+        return found | {"trial": key, "state": self.state()}
+
+    def trials(self) -> dict[str, Any]:
+        """Return the session with what came out of all trials; what is not known is computed.
+
+        A trial that cannot be computed any more says why.
+        """
+        for key, trial in self.session.state.trials.items():
+            if key not in self._summaries:
+                try:
+                    self._summaries[key] = self.worker.ask("summary", trial.options)
+                except InvalidInputError as error:
+                    self._summaries[key] = {"error": str(error)}
+        return self.state()
+
+    def predictions(self, kind: str) -> dict[str, Any]:
+        """Predict or check by the released models, or else by the one at hand."""
+        models, name = self._models(), self._chosen(kind)
+        adjusted = self.session.state.adjusted
+        found: dict[str, Any] = self.worker.ask("predict", models, name, kind, adjusted)
+        return {"file": name, "released": self._released() == models, "found": plain(found)}
+
+    def workbook(self) -> bytes:
+        """Return the predictions as a workbook."""
+        given = (self._models(), self._chosen("predict"), self.session.state.adjusted)
+        found: bytes = self.worker.ask("predictions", *given)
+        return found
+
+    def adjust(self, event: Event) -> None:
+        """Adjust a model, if its check says that this is right."""
+        state = after(self.session.state, event, self.session.tools)
+        self.worker.ask("predict", self._models(), self._chosen("check"), "check", state.adjusted)
+        self.session.apply(event)
+
+    def _chosen(self, kind: str) -> str:
+        name = self.session.state.chosen.get(kind)
+        if name is None:
+            raise InvalidInputError("choose a file with new rows first.")
+        return name
+
+    def _released(self) -> dict[str, Any]:
+        trials = [one for one in self.session.state.trials.values() if one.released]
+        return {one.options["response"][0]: one.options for one in trials}
+
+    def _models(self) -> dict[str, Any]:
+        options = self.session.state.options
+        if not options.get("response") and not self._released():
+            raise InvalidInputError("choose a table and the column to predict first.")
+        return self._released() or {options["response"][0]: options}
+
+
+class Pages:
+    """What is answered to which request; the session may be replaced by another one."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    def ask(self, name: str, *given: Any) -> Awaitable[Any]:
+        """Ask the worker about the options of the session."""
+        options = self.desk.session.state.options
+        return run_in_threadpool(self.desk.worker.ask, name, options, *given)
+
+    def replace(self, make: Callable[[Path, Tools], Session], name: str = "") -> None:
+        """Go on with another session, in a new folder or in the one that has this name."""
+        old = self.desk
+        home = old.session.folder.parent
+        session = make(home / name if name else new_folder(home), old.session.tools)
+        self.desk = Desk(session, type(old.worker)(session.tools, session.folder))
+        old.close()
+
+    # What changes something
+
+    async def event(self, request: Request) -> Any:
+        """Take an event of the page."""
+        _limit(request, MOST_EVENT)
+        try:
+            given = json.loads(await request.body())
+        except (ValueError, RecursionError) as error:
+            raise InvalidInputError("an event is JSON.") from error
+        if not isinstance(given, dict):
+            raise InvalidInputError("an event is an object of JSON.")
+        session, now = self.desk.session, self.desk.session.state.revision
+        if given.pop("revision", now) != now:
+            text = "the session was changed in another tab; this page has it now. Do it again."
+            return JSONResponse({"error": text, "changed": True}, 409)
+        if given.get("do") == "use":
+            use = (str(given.get("file")), str(given.get("as")))
+            await run_in_threadpool(self.desk.use, *use)
+            return self.desk.state()
+        event = as_event(given)
+        if event.internal:
+            raise InvalidInputError("the page cannot say this.")
+        await run_in_threadpool(
+            self.desk.adjust if isinstance(event, Adjust) else session.apply, event
+        )
+        return self.desk.state()
+
+    async def upload(self, request: Request) -> Any:
+        """Take files: a table, what belongs to it, new rows, or a saved session."""
+        _limit(request, MOST_UPLOADED)
+        async with request.form(max_files=MOST_FILES, max_fields=4) as form:
+            parts = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
+            files = {one.filename or "table": await one.read() for one in parts}
+            use, folder = str(form.get("use", "table")), str(form.get("folder", ""))
+        if not files:
+            raise InvalidInputError("no file came with the upload.")
+        if use == "session":
+            self.replace(lambda folder, tools: opened(next(iter(files.values())), folder, tools))
+        else:
+            await run_in_threadpool(self.desk.add, files, folder, use)
+        return self.desk.state()
+
+    async def demo(self, _: Request) -> Any:
+        """Begin with the spectra that are shipped with the package."""
+        content = (resources.files("plsdof.datasets") / "data" / "gasoline.csv").read_bytes()
+        await run_in_threadpool(self.desk.add, {"gasoline.csv": content}, "", "table")
+        return self.desk.state()
+
+    async def new(self, _: Request) -> Any:
+        """Begin an empty session."""
+        self.replace(Session)
+        return self.desk.state()
+
+    async def reopen(self, request: Request) -> Any:
+        """Go on with an older session."""
+        self.replace(Session, await self._other(request))
+        return self.desk.state()
+
+    async def remove(self, request: Request) -> Any:
+        """Remove an older session: its owner asked for it."""
+        remove(self.desk.session.folder.parent / await self._other(request))
+        return self._sessions()
+
+    async def _other(self, request: Request) -> str:
+        """Return the name of another session, which a request names."""
+        name = request.query_params.get("name", "")
+        if name not in [one["name"] for one in self._sessions() if not one["here"]]:
+            raise InvalidInputError(f"there is no other session called {name[:80]!r}.")
+        return name
+
+    def _sessions(self) -> list[dict[str, Any]]:
+        here = self.desk.session.folder
+        return [one | {"here": one["name"] == here.name} for one in sessions_in(here.parent)]
+
+    async def stop(self, _: Request) -> Any:
+        """Stop what is being computed."""
+        await run_in_threadpool(self.desk.worker.stop)
+        return {}
+
+    # What is looked at
+
+    async def state(self, _: Request) -> Any:
+        """Return the session."""
+        return self.desk.state()
+
+    async def sessions(self, _: Request) -> Any:
+        """Return the sessions that are there, the one that was used last first."""
+        return self._sessions()
+
+    async def trials(self, _: Request) -> Any:
+        """Return the session with what came out of all trials."""
+        return await run_in_threadpool(self.desk.trials)
+
+    async def progress(self, _: Request) -> Any:
+        """Return what is being done."""
+        return {"doing": self.desk.worker.doing}
+
+    async def table(self, _: Request) -> Any:
+        """Return the preview of the table."""
+        return await self.ask("table")
+
+    async def colours(self, request: Request) -> Any:
+        """Return classes of the rows by a column."""
+        return await self.ask("colours", request.query_params.get("column", ""))
+
+    async def view(self, request: Request) -> Any:
+        """Return what is drawn: of the chosen model at once, or of all models."""
+        most = 1 if request.query_params.get("models") == "chosen" else None
+        have = request.query_params.get("have", "").split(",")
+        return await run_in_threadpool(self.desk.view, most, have)
+
+    async def python(self, _: Request) -> Any:
+        """Return lines of Python."""
+        return {"python": await self.ask("python")}
+
+    async def predictions(self, request: Request) -> Any:
+        """Return predictions of new rows, or checks by them."""
+        kind = "check" if request.query_params.get("kind") == "check" else "predict"
+        return await run_in_threadpool(self.desk.predictions, kind)
+
+    async def file(self, request: Request) -> Any:
+        """Return a file to keep."""
+        kind, adjusted = request.query_params.get("kind", ""), self.desk.session.state.adjusted
+        stem = Path(self.desk.session.state.options.get("file", "calibration")).stem
+        if kind == "session":
+            return _download(self.desk.session.saved(), f"{stem}.plsdof.zip")
+        if kind == "predictions":
+            content = await run_in_threadpool(self.desk.workbook)
+            return _download(content, f"{stem}-predictions.xlsx")
+        if kind not in ENDINGS:
+            allowed = ", ".join(["session", "predictions", *ENDINGS])
+            raise InvalidInputError(f"kind must be one of {allowed}.")
+        return _download(await self.ask("write", kind, adjusted), f"{stem}{ENDINGS[kind]}")
+
+    async def static(self, request: Request) -> Any:
+        """Return the page, its script and styles."""
+        path = request.url.path
+        if path == "/":
+            return Response(_own("index.html"), media_type="text/html")
+        if path == "/app.css":
+            return Response(style() + _own("app.css"), media_type="text/css")
+        return Response(_script(), media_type="text/javascript")
+
+
+_GET = (
+    "state",
+    "sessions",
+    "trials",
+    "progress",
+    "table",
+    "colours",
+    "view",
+    "python",
+    "predictions",
+    "file",
+)
+_POST = ("event", "upload", "demo", "new", "reopen", "remove", "stop")
+_STATIC = ("/", "/app.js", "/app.css")
+
+
+def make_app(pages: Pages, *, token: str, port: int, tickets: Collection[str] = ()) -> Starlette:
+    """Return the application; requests must name this port in their Host.
+
+    Whatever fails while a request is answered becomes a sentence.
+    """
+
+    def answered(function: Callable[[Request], Awaitable[Any]]) -> Any:
+        async def guarded(request: Request) -> Response:
+            try:
+                found = await function(request)
+            except PlsdofError as error:
+                return JSONResponse({"error": str(error)}, 422)
+            except OSError as error:
+                text = f"this machine could not do it: {error.strerror or error}."
+                return JSONResponse({"error": text}, 422)
+            except StoppedError:
+                return JSONResponse({"error": "stopped", "stopped": True}, 409)
+            except Exception as error:
+                traceback.print_exception(error)
+                text = (
+                    "This did not work, and the mistake is ours; the terminal says more. "
+                    "The session is as it was before."
+                )
+                return JSONResponse({"error": text}, 500)
+            return found if isinstance(found, Response) else JSONResponse(found)
+
+        return guarded
+
+    routes = [Route(path, answered(pages.static), methods=["GET"]) for path in _STATIC]
+    for method, names in {"GET": _GET, "POST": _POST}.items():
+        for name in names:
+            routes.append(Route(f"/{name}", answered(getattr(pages, name)), methods=[method]))
+    app = Starlette(routes=routes)
+    app.add_middleware(Guard, token=token, tickets=set(tickets), port=port)
+    return app
+
+
+def _send_once(content: dict[str, Any], have: Collection[str]) -> None:
+    """Name the tables of numbers by their content, and leave out those the page has."""
+    blocks = [one["values"] for one in (content.get("spectra") or {"tables": ()})["tables"]]
+    blocks += [one for one in (content.get("components") or {}).values() if isinstance(one, dict)]
+    for one in blocks:
+        one["key"] = hashlib.sha256(one["data"].encode()).hexdigest()[:16]
+        if one["key"] in have:
+            del one["data"]
+
+
+def _limit(request: Request, most: int) -> None:
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal() or int(length) > most:
+        raise InvalidInputError(f"at most {most // 10**6} MB can be uploaded at once.")
+
+
+def _download(content: bytes, name: str) -> Response:
+    ascii_name = name.encode("ascii", "replace").decode().replace("?", "_")
+    head = {"Content-Disposition": f'attachment; filename="{ascii_name}"'}
+    return Response(content, media_type="application/octet-stream", headers=head)
+
+
+def _own(name: str) -> str:
+    return (
+        resources.files("plsdof.workbench")
+        .joinpath("app")
+        .joinpath("static", name)
+        .read_text(encoding="utf-8")
+    )
+
+
+@lru_cache(maxsize=1)
+def _script() -> str:
+    return script("check", more=[_own(f"{name}.js") for name in _SCRIPTS])
+
+
+# Starting and ending
+# -------------------
+
+
+def new_folder(home: Path) -> Path:
+    """Return a folder for a new session, named by the time."""
+    name = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    return home / f"{name}-{secrets.token_hex(3)}"
+
+
+def begin(tools: Tools, home: Path, file: Path | None) -> Desk:
+    """Go on with the session that was used last and is not open elsewhere, or begin a new one.
+
+    One that cannot be read is left as it is, and a remark says so.
+    """
+    remark = ""
+    if file is None:
+        for one in sessions_in(home):
+            try:
+                return Desk.of(home / one["name"], tools, remark)
+            except (InvalidInputError, OSError) as error:
+                remark = remark or f"The last session was not opened: {error}"
+        return Desk.of(new_folder(home), tools, remark)
+    parts = files_in(file) if file.is_dir() else [file]
+    content = {one.name: one.read_bytes() for one in parts}
+    desk = Desk.of(new_folder(home), tools)
+    desk.add(content, file.name if file.is_dir() else "", "table")
+    return desk
+
+
+def serve(
+    tools: Tools,
+    file: Path | None = None,
+    *,
+    port: int | None = None,
+    browser: bool = True,
+    say: Callable[[str], None] = print,
+    home: Path = HOME,
+) -> None:
+    """Serve one session on the loopback address until Ctrl-C."""
+    private_folder(home)
+    desk = begin(tools, home, file)
+    pages, token, ticket = Pages(desk), secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+    try:
+        with listening(port) as listener:
+            taken = listener.getsockname()[1]
+            address = f"http://127.0.0.1:{taken}/"
+            say(f"{address}?token={token}")
+            if port not in (None, taken):
+                say(f"Port {port} is in use; this is another one.")
+            if desk.remark:
+                say(desk.remark)
+            say("The page is for this machine only. Ctrl-C ends it; the session is kept.")
+            if browser:
+                webbrowser.open(f"{address}?ticket={ticket}")
+            app = make_app(pages, token=token, port=taken, tickets=[ticket])
+            config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
+            with suppress(KeyboardInterrupt):
+                uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        pages.desk.close()
+
+
+def listening(port: int | None) -> socket.socket:
+    """Return a socket on the loopback address: on the port asked for, or any free one."""
+    listener = socket.socket()
+    try:
+        listener.bind(("127.0.0.1", port or 0))
+    except OSError:
+        listener.bind(("127.0.0.1", 0))
+    listener.listen()  # a browser that comes before the server is ready waits
+    return listener

@@ -1,0 +1,144 @@
+"""``plsdof app``: the command, and what a session in the browser takes from the command line."""
+
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from plsdof import workbench
+from plsdof._core.inputs import as_count
+from plsdof.chemometrics.checks import Kind
+from plsdof.errors import InvalidInputError, MissingExtraError
+from plsdof.models.files import load_model, save_model
+from plsdof.workbench.analysis import Analysis, Request
+from plsdof.workbench.analysis.classes import ClassAnalysis
+from plsdof.workbench.analysis.request import words_of
+from plsdof.workbench.cli._options import parse
+from plsdof.workbench.cli.fit import Output, write
+from plsdof.workbench.fitting import fit_problem
+from plsdof.workbench.problems import is_streamed, read_problems
+from plsdof.workbench.tables.joining import JoinedReading
+from plsdof.workbench.tables.reading import Reading
+from plsdof.workbench.tables.table import Table
+
+
+def app(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="TABLE", help="Table to begin with; the last session without it."),
+    ] = None,
+    port: int | None = None,
+    browser: bool = True,
+) -> None:
+    """Calibrate in the browser; the page stays on this machine."""
+    if port is not None:
+        as_count(port, "--port", minimum=1)
+    try:
+        from plsdof.workbench.app.server import serve
+    except ImportError as error:
+        raise MissingExtraError("starlette", "app", "plsdof app") from error
+    if file is not None and is_streamed(file, None):
+        raise InvalidInputError(f"{file} is too large for the browser; use plsdof fit.")
+    serve(CommandLine(), file, port=port, browser=browser, say=typer.echo)
+
+
+class CommandLine:
+    """The options and the work of ``plsdof fit`` and ``plsdof predict`` for a session."""
+
+    def check(self, options: dict[str, Any]) -> None:
+        """Refuse options that contradict each other or do not exist."""
+        _asked_for(options)
+
+    def command(self, options: dict[str, Any]) -> list[str]:
+        """Return the words of the command line that does the same."""
+        _asked_for(options)
+        return ["plsdof", "fit", *_words(options)]
+
+    def table(self, options: dict[str, Any]) -> Table:
+        """Return the table that is read, joined if that is asked for."""
+        file, reading, request = _asked_for(options)
+        return reading.with_response([file], request.response, request.label)
+
+    def fit(self, options: dict[str, Any], **files: Path) -> Analysis | ClassAnalysis:
+        """Return the analysis, and write files such as ``report`` or ``model``."""
+        file, reading, request = _asked_for(options)
+        found = [fit_problem(one, request) for one in read_problems([file], request, reading)]
+        # A report quotes the command that gives it.
+        ends = [word for name, path in files.items() for word in (f"--{name}", path.name)]
+        given: dict[str, Any] = {"quiet": True, **files}
+        write(found, Output(**given), shlex.join([*self.command(options), *ends]))
+        return found[0].analysis
+
+    def predict(self, model: Path, table: Path) -> dict[str, Any]:
+        """Return predictions of the rows of a table: columns, limits, notes."""
+        rows = _read(Reading(), table, Path.cwd())
+        (found,) = workbench.predict(load_model(model), rows, missing="drop")
+        return asdict(found)
+
+    def check_calibration(self, model: Path, table: Path) -> dict[str, Any]:
+        """Return tests of a model by rows with reference values, and a control chart."""
+        rows = _Remembered().table(table)
+        found = workbench.check(load_model(model), rows, missing="drop")
+        return {
+            "tests": [asdict(one) for one in found.found.verdicts],
+            "chart": asdict(found.found.chart),
+            "rows": found.rows.columns,
+            "notes": (found.found.message, *found.found.chart.sentences, *found.rows.notes),
+        }
+
+    def adjust(self, model: Path, table: Path, kind: Kind, reason: str) -> None:
+        """Correct bias or slope of a model by such rows, in its file."""
+        rows = _Remembered().table(table)
+        made = workbench.adjust(load_model(model), rows, kind, reason=reason, missing="drop")
+        if not made.made.significant:
+            raise InvalidInputError(
+                f"The {kind} is not significant by these {made.made.rows} control samples: to "
+                "adjust it would add their noise to every prediction. The model stays as it is."
+            )
+        save_model(made.model, model)
+
+
+# Tables are read once: every click of a session asks for the same one.
+
+
+@lru_cache(maxsize=8)
+def _read(reading: Reading, file: Path, folder: Path) -> Table:  # noqa: ARG001
+    """Read a file of the folder that the session works in."""
+    return reading.table(file)
+
+
+class _Remembered(JoinedReading):
+    """As it is asked for, but without reading a file twice."""
+
+    def table(self, file: str | os.PathLike[str], *, one_column: bool = False) -> Table:
+        """Return a table that may have been read before."""
+        if one_column:
+            return super().table(file, one_column=True)
+        plain = {one.name: getattr(self, one.name) for one in fields(Reading)}
+        return _read(Reading(**plain), Path(file), Path.cwd())
+
+
+# Options by name, as JSON has them, become words, which the command line understands
+# -----------------------------------------------------------------------------------
+
+
+def _asked(file: Path, reading: JoinedReading, request: Request) -> Any:
+    """Return what ``plsdof fit`` is asked, with a reading that reads nothing twice."""
+    return file, _Remembered(**vars(reading)), request
+
+
+def _asked_for(options: dict[str, Any]) -> tuple[Path, JoinedReading, Request]:
+    """Return what options ask for."""
+    found: tuple[Path, JoinedReading, Request] = parse(_asked, list(_words(options)))
+    return found
+
+
+def _words(options: dict[str, Any]) -> Iterator[str]:
+    """Return the words of a command line."""
+    yield str(options["file"])
+    yield from words_of({name: value for name, value in options.items() if name != "file"})
