@@ -95,7 +95,7 @@ def test_cost_and_memory_grow_with_every_size(route, name):
 
 def test_a_child_measures_a_series_and_a_peak():
     axis = Axis(name="n", at=replace(TINY, n=0), largest=240, points=3)
-    found = growth.measure_series("stream-products", axis, SPEED, 0.0)
+    found = growth.measure_series("stream-formed", axis, SPEED, 0.0)
     assert found["values"] == [60, 120, 240]
     assert len(found["seconds"]) == 3
     assert min(found["seconds"]) > 0

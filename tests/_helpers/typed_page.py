@@ -12,20 +12,19 @@ import numpy.typing as npt
 
 import plsdof
 from plsdof import (
-    analysis,
     chemometrics,
     complexity,
     datasets,
     errors,
     estimators,
-    files,
     inference,
     large,
+    models,
     paper,
     plotting,
-    report,
     selection,
     variants,
+    workbench,
 )
 from plsdof.complexity import comparison, regressors
 from plsdof.models import Predictions, Predictor
@@ -56,7 +55,7 @@ def paths(X: Array, y: Array) -> None:
     print(variants.kernel_pls_path, variants.penalized_pls_path, variants.pls2_path)
 
 
-def models(X: Array, y: Array, file: File) -> None:
+def estimated(X: Array, y: Array, file: File) -> None:
     model = plsdof.PLSRegressor().fit(X, y)
     assert_type(model, plsdof.PLSRegressor)
     assert_type(model.n_components_, int)
@@ -97,14 +96,22 @@ def models(X: Array, y: Array, file: File) -> None:
     print(plsdof.load_model(file).predict(X))
     assert_type(plsdof.predictor(model), Predictor)
     assert_type(plsdof.predictor(model).at(X), Predictions)
-    plsdof.save_model(plsdof.load_model(file), file)
+    models.save_model(models.load_model(file), file)
+    print(models.Predictor, models.Predictions)
     plsdof.write_report(model, file)
-    report.write_report(model, file)
-    assert_type(analysis.analyse(X, y, analysis.Request()), analysis.Analysis)
-    assert_type(analysis.analysis_of(model), analysis.Analysis)
-    print(files.read_table(file).names)
-    blocks = files.file_blocks(file, "y")
-    print(blocks)
+    workbench.report.write_report(model, file)
+    request = workbench.analysis.Request(response="y")
+    assert_type(workbench.analysis.analyse(X, y, request), workbench.analysis.Analysis)
+    assert_type(workbench.analysis.analysis_of(model), workbench.analysis.Analysis)
+    table = workbench.tables.read_table(file)
+    blocks = workbench.tables.file_blocks(file, "y")
+    print(table.names, blocks)
+    (fitted,) = workbench.fit(table, request)
+    known = fitted.predictor
+    print(workbench.update(known, table, request, first=9).response)
+    print(workbench.predict([known], table), workbench.check(known, table))
+    print(workbench.adjust(known, table, kind="bias"), workbench.compare(table, request))
+    print(workbench.transfer(known, table, table))
 
 
 def choices(X: Array, y: Array) -> None:

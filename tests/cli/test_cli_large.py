@@ -20,7 +20,7 @@ from _helpers.command_line import (
 from _helpers.problems import make_problem
 
 from plsdof import pls_path
-from plsdof.workbench.cli import _data as streamed
+from plsdof.workbench import problems
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -183,7 +183,7 @@ def embedded(report):
 
 
 def test_reports_and_plots_show_a_sample_of_the_rows_and_say_so(spectra, tmp_path, monkeypatch):
-    monkeypatch.setattr(streamed, "_SAMPLE", 50)
+    monkeypatch.setattr(problems, "_SAMPLE", 50)
     report, plot = tmp_path / "r.html", tmp_path / "p.png"
     options = ("-r", "fat", "--id", "id", "--cv", 5, "--preprocess", "snv", "--test-rows", "1:20")
     options = (*options, "--max-components", 8, "-x", "set", "-x", "batch")
@@ -213,7 +213,7 @@ def test_reports_and_plots_show_a_sample_of_the_rows_and_say_so(spectra, tmp_pat
 
 
 def test_rows_to_test_on_that_take_too_much_memory_are_refused(spectra, monkeypatch):
-    monkeypatch.setattr(streamed, "_MOST_NUMBERS", 1000)
+    monkeypatch.setattr(problems, "_MOST_NUMBERS", 1000)
     line = refused("fit", spectra / "folder", "--streamed", "-r", "fat", "--split", "random:0.4")
     assert "80 rows to test on are kept in memory" in line
     assert "plsdof predict" in line
@@ -349,9 +349,9 @@ def test_size_and_kind_decide_what_is_streamed(tmp_path, monkeypatch):
         return [run_json("fit", file, "-r", "y")["streamed"] for file in files]
 
     assert are_streamed() == [False, False, False]
-    monkeypatch.setattr(streamed, "LARGE_PARQUET", 100)
+    monkeypatch.setattr(problems, "LARGE_PARQUET", 100)
     assert are_streamed() == [False, True, False]
-    monkeypatch.setattr(streamed, "LARGE_TEXT", 100)
+    monkeypatch.setattr(problems, "LARGE_TEXT", 100)
     assert are_streamed() == [True, True, False]
     # A sheet is in memory anyway, and gives its rows as all tables do.
     csv, sheet = (run_json("fit", files[i], "-r", "y", "--streamed") for i in (0, 2))
@@ -362,7 +362,7 @@ def test_size_and_kind_decide_what_is_streamed(tmp_path, monkeypatch):
     assert run_json("fit", files[0], "-r", "y", "--in-memory")["streamed"] is False
     folder = write_csvs(tmp_path / "folder", frame, [20])
     assert run_json("fit", folder, "-r", "y")["streamed"] is False
-    monkeypatch.setattr(streamed, "LARGE_FOLDER", 1000)
+    monkeypatch.setattr(problems, "LARGE_FOLDER", 1000)
     assert run_json("fit", folder, "-r", "y")["streamed"] is True
 
 

@@ -77,9 +77,8 @@ class Store:
         key = fold.tobytes(), groups is None
         known = self._known.get(key)
         if known is not None:
-            enough = walk and known.for_choice
-            enough |= through is not None and through < len(known.left_out.rss)
-            if known.complete or enough:
+            enough = known.complete or (walk and known.for_choice)
+            if enough if through is None else through < len(known.left_out.rss):
                 return known.left_out
         wanted = self.path.most_components() if through is None else through
         split, given = Split.of(fold), self.path.require_given()
@@ -87,6 +86,8 @@ class Store:
         held = self._by_recursion(
             split, min(wanted, MOST_COMPONENTS) if walk else wanted, walk=walk
         )
+        if held is not None and through is not None and through >= len(held["rss"]):
+            held = None  # the recursion ends before this model, which every fold then fits itself
         complete = held is None or (through is None and not walk)
         held, back = held or self._refitted(split, None), np.argsort(split.rows)
         found = LeftOut(

@@ -475,7 +475,7 @@ class Predictor:
     >>> model, round(model.score(X, y), 2), model.predict_interval(X[:1]).round(1)
     (Predictor(pls, n_components=2, response='y', p=12), 0.7, array([[ 1.4, 19.1]]))
     >>> model.at(X)
-    Predictions(203 rows, unlike=16)
+    Predictions(203 rows, unlike=20)
     """
 
     names: tuple[str, ...]
