@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from plsdof.analysis import Request
-from plsdof.analysis.analysis import analyse
-from plsdof.analysis.tables import to_content
-from plsdof.app.view import summary
 from plsdof.datasets import load_gasoline
-from plsdof.report.content import report_content
+from plsdof.workbench.analysis import Request
+from plsdof.workbench.analysis.analysis import analyse
+from plsdof.workbench.analysis.tables import to_content
+from plsdof.workbench.app.view import summary
+from plsdof.workbench.report.content import report_content
 
 X, Y = load_gasoline(return_X_y=True, as_frame=True)
 NOISE = np.random.default_rng(4).normal(size=60)  # DoF -41 with two components
