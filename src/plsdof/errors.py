@@ -4,13 +4,26 @@ Every message says what came in, what is allowed, and what to do about it. Warni
 line outside of this package that led to them.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class PlsdofError(Exception):
     """Base class of all errors raised on purpose by this package."""
 
 
 class InvalidInputError(PlsdofError, ValueError):
-    """The data or an option cannot be used as given."""
+    """The data or an option cannot be used as given.
+
+    Attributes
+    ----------
+    mend : mapping
+        Arguments that would help, as those of a remark; empty if none are known.
+    """
+
+    def __init__(self, *words: object, mend: Mapping[str, Any] | None = None) -> None:
+        super().__init__(*words)
+        self.mend: Mapping[str, Any] = mend or {}
 
 
 class NotNumericError(InvalidInputError, TypeError):

@@ -2,6 +2,7 @@
 
 import os
 
+from plsdof.workbench.app.desk import StoppedError
 from plsdof.workbench.app.view import Workbench
 
 PORT, TOKEN = 4321, "a token of the tests"
@@ -16,8 +17,13 @@ class Here:
         os.chdir(folder)
         self.bench, self.doing = Workbench(tools), ""
 
-    def ask(self, name, *given):
+    def ask(self, name, *given, wanted=lambda: True):
+        if not wanted():
+            raise StoppedError
         return getattr(self.bench, name)(*given)
+
+    def overtake(self):
+        pass
 
     def stop(self):
         self.doing = "stopped"

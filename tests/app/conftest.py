@@ -6,8 +6,9 @@ import pytest
 from _helpers.app import HOST, PORT, TOKEN, Here, post
 from starlette.testclient import TestClient
 
-from plsdof.workbench.app.server import Desk, Pages, make_app
+from plsdof.workbench.app.desk import Desk
 from plsdof.workbench.app.session import Session
+from plsdof.workbench.app.transport import Pages, make_app
 from plsdof.workbench.cli.browser import CommandLine
 
 

@@ -28,7 +28,7 @@ SCREENS = ("table", "spectra", "model", "samples", "trials", "predict", "check",
 SERVE = """
 import sys
 from pathlib import Path
-from plsdof.workbench.app.server import serve
+from plsdof.workbench.app.transport import serve
 from plsdof.workbench.cli.browser import CommandLine
 if __name__ == "__main__":
     say = lambda text: print(text, flush=True)

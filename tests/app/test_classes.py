@@ -33,13 +33,15 @@ def test_a_response_of_text_is_shown_and_listed_as_a_trial(page, table):
     (trial,) = found["state"]["trials"]
     assert 0 <= trial["summary"]["errors"]["misclassified"] < 0.3
     assert trial["summary"]["n"] == 60
-    assert page.client.get("/table").json()["error"] == ""
-    assert "PLSClassifier" in page.client.get("/python").json()["python"]
+    assert page.client.get("/table").json()["error"] == {}
+    page.post("/event", json={"do": "release", "trial": found["trial"]})
+    assert "PLSClassifier" in page.client.get("/export").json()["python"]
 
 
 def test_classes_are_those_of_the_command_line(page, table):
     found = started(page, table)
-    printed = run_json(*found["state"]["command"][1:])
+    page.post("/event", json={"do": "release", "trial": found["trial"]})
+    printed = run_json(*page.client.get("/export").json()["command"][1:])
     (trial,) = found["state"]["trials"]
     assert trial["summary"]["dof"] == printed["dof"]
     assert trial["summary"]["rmsecv"] == printed["models"]["error"]
@@ -47,7 +49,8 @@ def test_classes_are_those_of_the_command_line(page, table):
 
 
 def test_classes_are_predicted_with_their_probabilities(page, table):
-    started(page, table)
+    trial = started(page, table)["trial"]
+    page.post("/event", json={"do": "release", "trial": trial})
     page.post("/event", json={"do": "use", "file": "kinds.csv", "as": "predict"})
     columns = page.client.get("/predictions?kind=predict").json()["found"]["kind"]["columns"]
     likeliest = {"corn": "P(corn)", "rye": "P(rye)", EVIL: f"P({EVIL})"}
@@ -59,7 +62,8 @@ def test_classes_are_predicted_with_their_probabilities(page, table):
 
 
 def test_a_check_of_classes_is_refused(page, table):
-    started(page, table)
+    trial = started(page, table)["trial"]
+    page.post("/event", json={"do": "release", "trial": trial})
     page.post("/event", json={"do": "use", "file": "kinds.csv", "as": "check"})
     answer = page.client.get("/predictions?kind=check")
     assert answer.status_code == 422

@@ -52,6 +52,11 @@ RECIPES = {
 }
 
 
+def command(desk):
+    """Return the words of the command line that asks for the same."""
+    return desk.session.tools.command(arguments(desk.options))
+
+
 def same(desk, command):
     """Compare the analysis at hand with what the command line gives in the same folder."""
     mine = plain(to_content(desk.worker.bench.analysis(desk.session.state.options)))
@@ -72,7 +77,7 @@ def test_the_page_shows_what_the_command_gives(desk, events):
     desk.add({"gasoline.csv": GASOLINE.read_bytes()}, "", "table")
     for event in events:
         desk.session.apply(event)
-    found = same(desk, desk.state()["command"])
+    found = same(desk, command(desk))
     shown = desk.view(None)["content"]
     for name in ("dof", "rss", "sigma", "rmsecv"):
         if name in found["path"][0]:
@@ -133,19 +138,19 @@ def test_a_table_of_many_kinds_of_columns_is_fitted_alike(desk):
     desk.add({"messy table.csv": frame.to_csv(index=False).encode()}, "", "table")
     desk.session.apply(sets(response=["y"], groups="Sample", missing="drop", cv="5"))
     desk.session.apply(sets(exclude=["-c"], test_rows=["Sample=s3,s4"]))
-    same(desk, desk.state()["command"])
+    same(desk, command(desk))
     names = {}
     exec(desk.worker.ask("python", desk.session.state.options), names)
     analysis = desk.worker.bench.analysis(desk.session.state.options)
     np.testing.assert_array_equal(names["found"].model.coef, analysis.model.coef)
     desk.session.apply(sets(features=["-c", "a"], exclude=None))
-    same(desk, desk.state()["command"])
+    same(desk, command(desk))
 
 
 def test_columns_that_are_not_side_by_side_are_named_in_python(desk):
     desk.add({"ozone.csv": OZONE.read_bytes()}, "", "table")
     desk.session.apply(sets(response=["V4"], missing="drop", exclude=["V6"]))
-    same(desk, desk.state()["command"])
+    same(desk, command(desk))
     text = desk.worker.ask("python", desk.session.state.options)
     assert "table.names[" not in text
     names = {}
@@ -161,7 +166,7 @@ def test_what_python_has_no_short_lines_for_is_said(desk):
     desk.add({"lab.csv": "\n".join(lab).encode()}, "", "response_file")
     desk.session.apply(sets(response=["fat"]))
     assert desk.worker.ask("python", desk.session.state.options).startswith("# response_file")
-    same(desk, desk.state()["command"])
+    same(desk, command(desk))
 
 
 def test_a_fit_needs_a_response(desk):

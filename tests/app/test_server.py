@@ -13,10 +13,10 @@ from _helpers.command_line import GASOLINE
 from starlette.testclient import TestClient
 
 from plsdof.errors import InvalidInputError
-from plsdof.workbench.app import server
-from plsdof.workbench.app.server import begin, listening, make_app, new_folder
+from plsdof.workbench.app import transport
+from plsdof.workbench.app.desk import StoppedError
 from plsdof.workbench.app.session import JOURNAL, Session
-from plsdof.workbench.app.worker import StoppedError
+from plsdof.workbench.app.transport import begin, listening, make_app, new_folder
 from plsdof.workbench.cli.browser import CommandLine
 
 
@@ -124,9 +124,9 @@ def test_events_must_be_events(page):
 
 
 def test_too_large_an_upload_or_event_is_refused(page, monkeypatch):
-    monkeypatch.setattr(server, "MOST_UPLOADED", 1000)
+    monkeypatch.setattr(transport, "MOST_UPLOADED", 1000)
     upload(page, ("a.csv", b"x" * 2000), code=422)
-    monkeypatch.setattr(server, "MOST_EVENT", 10)
+    monkeypatch.setattr(transport, "MOST_EVENT", 10)
     event(page, 422, do="undo", why="a long story")
     assert page.client.get("/state").json()["files"] == []
 
@@ -170,7 +170,7 @@ def test_a_page_that_is_behind_is_told_and_changes_nothing(page):
 def test_from_a_file_to_a_view(page):
     state = gasoline(page)
     assert state["options"] == {"file": "gasoline.csv", "response": ["octane"]}
-    assert state["steps"][-1]["why"].startswith("guessed")
+    assert state["steps"][-1]["why"].startswith("the only")
     quick = page.client.get("/view", params={"models": "chosen"}).json()
     assert len(quick["content"]["details"]) == 1
     full = page.client.get("/view").json()
@@ -220,8 +220,13 @@ def test_the_table_shows_roles_and_guesses(page):
         lines.append(
             f"s{i},{'ab'[i % 2]},{values[12]},{i * 1.5}," + ",".join(map(str, values[:12]))
         )
-    upload(page, ("corn.csv", "\n".join(lines).encode()))
-    event(page, do="set", options={"groups": "Batch"})
+    state = upload(page, ("corn.csv", "\n".join(lines).encode()))
+    # There are two columns that may be the response: the person chooses.
+    assert "response" not in state["options"]
+    found = page.client.get("/table").json()
+    assert found["proposed"] == ["Moisture"]
+    assert found["spectra"]["positions"] == [1100 + 2 * i for i in range(12)]
+    event(page, do="set", options={"groups": "Batch", "response": ["Moisture"]})
     found = page.client.get("/table").json()
     roles = {one["name"]: one["role"] for one in found["columns"]}
     assert roles["Sample"] == "id"
@@ -244,12 +249,12 @@ def test_a_table_without_spectra_waits_for_its_response(page):
     state = upload(page, ("t.csv", b"y,a,b\n1,2,3\n2,3,4\n3,4,2\n5,1,7\n"))
     assert "response" not in state["options"]
     found = page.client.get("/table").json()
-    assert found["error"] == ""
+    assert found["error"] == {}
     assert {one["role"] for one in found["columns"]} == {"left out"}
     assert page.client.get("/view").status_code == 422
     assert page.client.get("/predictions").status_code == 422
     event(page, do="set", options={"response": ["nowhere"]})
-    assert "nowhere" in page.client.get("/table").json()["error"]
+    assert "nowhere" in page.client.get("/table").json()["error"]["words"]
 
 
 def test_reference_values_are_joined_and_missing_ones_are_named(page):
@@ -261,14 +266,22 @@ def test_reference_values_are_joined_and_missing_ones_are_named(page):
     state = upload(page, ("lab.csv", "\n".join(lab).encode()), use="response_file")
     assert state["options"]["response"] == ["fat"]
     found = page.client.get("/table").json()
-    assert found["unmatched"] == ["c13"]
+    assert found["unmatched"] == [["c13"]]
     assert found["reference"] == ["fat"]
     event(page, do="set", options={"missing": "drop"})
     assert page.client.get("/view").json()["content"]["n"] == 13
 
 
-def test_files_to_keep(page):
+def released(page):
+    """Release the gasolines' model; return its trial."""
     gasoline(page)
+    trial = page.client.get("/view", params={"models": "chosen"}).json()["trial"]
+    event(page, do="release", trial=trial)
+    return trial
+
+
+def test_files_to_keep(page):
+    released(page)
     for kind, start in {
         "report": b"<!DOCTYPE",
         "model": b"{",
@@ -282,20 +295,35 @@ def test_files_to_keep(page):
     assert "plsdof fit gasoline.csv --response octane --report" in report
 
 
-def test_predictions_with_status_and_as_a_workbook(page):
-    gasoline(page)
+def test_only_what_is_released_predicts_is_checked_and_exported(page):
+    trial = released(page)
+    event(page, do="release", trial=trial, on=False)
     upload(page, ("new.csv", GASOLINE.read_bytes()), use="predict")
-    found = page.client.get("/predictions").json()
-    assert not found["released"]
-    columns = found["found"]["octane"]["columns"]
+    for path in ("/predictions", "/predictions?kind=check", "/file?kind=model", "/export"):
+        answer = page.client.get(path)
+        assert answer.status_code == 422
+        assert answer.json()["mend"] == {"release": trial}
+    event(page, do="release", trial=trial)
+    before = page.client.get("/file?kind=model").json()
+    event(page, do="set", options={"components": 2})
+    page.client.get("/view")
+    # Another trial is looked at; what is released stays as it is.
+    assert page.client.get("/file?kind=model").json()["members"] == before["members"]
+    assert page.client.get("/export").json()["command"][-2:] == ["--response", "octane"]
+    (one,) = page.client.get("/state").json()["released"]
+    assert (one["key"], one["name"], one["response"]) == (trial, "trial 1", "octane")
+
+
+def test_predictions_with_status_and_as_a_workbook(page):
+    trial = released(page)
+    upload(page, ("new.csv", GASOLINE.read_bytes()), use="predict")
+    columns = page.client.get("/predictions").json()["found"]["octane"]["columns"]
     assert len(columns["prediction"]) == 60
     assert {"lower", "upper", "unusual", "observed"} <= set(columns)
-    view = page.client.get("/view").json()
-    event(page, do="release", trial=view["trial"])
     event(page, do="set", options={"components": 2})
-    again = page.client.get("/predictions").json()
-    assert again["released"]
-    assert again["found"]["octane"]["columns"]["prediction"] == columns["prediction"]
+    again = page.client.get("/predictions").json()["found"]["octane"]
+    assert again["columns"]["prediction"] == columns["prediction"]
+    assert again["trial"] == trial
     book = openpyxl.load_workbook(
         io.BytesIO(page.client.get("/file", params={"kind": "predictions"}).content)
     )
@@ -313,8 +341,7 @@ def control_samples(shift):
 
 
 def test_a_model_is_checked_and_adjusted_with_a_reason(page):
-    gasoline(page)
-    trial = page.client.get("/view", params={"models": "chosen"}).json()["trial"]
+    trial = released(page)
     event(page, 422, do="adjust", trial=trial, kind="bias", why="no control samples yet")
     upload(page, ("control.csv", control_samples(2.0)), use="check")
     found = page.client.get("/predictions", params={"kind": "check"}).json()["found"]["octane"]
@@ -344,8 +371,7 @@ def test_a_model_is_checked_and_adjusted_with_a_reason(page):
 
 
 def test_control_samples_without_reference_values_adjust_nothing(page):
-    gasoline(page)
-    trial = page.client.get("/view", params={"models": "chosen"}).json()["trial"]
+    trial = released(page)
     lines = [line.split(",", 1)[1] for line in GASOLINE.read_text().splitlines()]
     upload(page, ("control.csv", "\n".join(lines).encode()), use="check")
     found = page.client.get("/predictions", params={"kind": "check"}).json()["found"]["octane"]
@@ -420,7 +446,7 @@ class Silent:
 
 @pytest.fixture
 def silent(monkeypatch):
-    monkeypatch.setattr(server, "Worker", Silent)
+    monkeypatch.setattr(transport, "Worker", Silent)
 
 
 @pytest.mark.usefixtures("silent")
@@ -550,7 +576,7 @@ def test_whatever_fails_becomes_a_sentence(page, monkeypatch, capsys, error, cod
         raise error
 
     monkeypatch.setattr(page.pages.desk.worker, "ask", fails)
-    for path in ("/view", "/table", "/python", "/file?kind=model"):
+    for path in ("/view", "/table"):
         answer = page.client.get(path)
         assert answer.status_code == code
         assert answer.json()["error"].endswith((".", "no"))
@@ -608,8 +634,7 @@ def test_a_ticket_is_good_once(page):
 
 
 def test_an_adjustment_that_is_not_significant_is_refused(page):
-    gasoline(page)
-    trial = page.client.get("/view", params={"models": "chosen"}).json()["trial"]
+    trial = released(page)
     upload(page, ("control.csv", GASOLINE.read_bytes()), use="check")
     for kind in ("bias", "slope"):
         answer = event(page, 422, do="adjust", trial=trial, kind=kind, why="it looks like it")
@@ -659,12 +684,12 @@ def test_serving_prints_the_address_first_and_ends_with_ctrl_c(tmp_path, monkeyp
             ended.append(sockets[0].getsockname())
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(server.uvicorn, "Server", Server)
-    monkeypatch.setattr(server.webbrowser, "open", opened.append)
+    monkeypatch.setattr(transport.uvicorn, "Server", Server)
+    monkeypatch.setattr(transport.webbrowser, "open", opened.append)
     with listening(None) as busy:
         busy.listen()
         port = busy.getsockname()[1]
-        server.serve(CommandLine(), None, port=port, say=said.append, home=tmp_path / "home")
+        transport.serve(CommandLine(), None, port=port, say=said.append, home=tmp_path / "home")
     assert said[0].startswith("http://127.0.0.1:")
     assert len(said[0].split("token=")[1]) >= 32
     # Others on the machine may read what the browser is started with: that is good once.
@@ -672,7 +697,7 @@ def test_serving_prints_the_address_first_and_ends_with_ctrl_c(tmp_path, monkeyp
     assert said[0].split("token=")[1] not in opened[0]
     assert "in use" in said[1]
     assert ended[0][1] != port
-    server.serve(CommandLine(), None, browser=False, say=said.append, home=tmp_path / "home")
+    transport.serve(CommandLine(), None, browser=False, say=said.append, home=tmp_path / "home")
     assert len(opened) == 1
     assert stat.S_IMODE((tmp_path / "home").stat().st_mode) == 0o700 or os.name == "nt"
     assert said[-2].split("token=")[1] != said[0].split("token=")[1]

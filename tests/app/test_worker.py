@@ -8,7 +8,8 @@ import pytest
 from _helpers.command_line import GASOLINE
 
 from plsdof.errors import InvalidInputError
-from plsdof.workbench.app.worker import StoppedError, Worker
+from plsdof.workbench.app.desk import StoppedError
+from plsdof.workbench.app.transport import Worker
 from plsdof.workbench.cli.browser import CommandLine
 
 
@@ -35,7 +36,7 @@ def worker(tmp_path):
 
 def test_a_worker_answers_refuses_stops_and_starts_again(worker):
     options = {"file": "gasoline.csv", "response": ["octane"]}
-    assert worker.ask("guess", options) == "octane"
+    assert worker.ask("guess", options) == ["octane"]
     with pytest.raises(InvalidInputError, match="nowhere"):
         worker.ask("show", {"file": "nowhere.csv", "response": ["octane"]}, 1)
     with pytest.raises(RuntimeError, match="a mistake of ours"):
@@ -59,3 +60,28 @@ def test_a_worker_answers_refuses_stops_and_starts_again(worker):
     assert outcome == ["stopped"]
     assert worker.doing == ""
     assert worker.ask("show", options, 1)["content"]["n"] == 60
+
+
+def test_what_is_not_wanted_any_more_is_given_up(worker):
+    options = {"file": "gasoline.csv", "response": ["long"]}
+    wanted, outcome = [True], []
+
+    def long():
+        try:
+            worker.ask("show", options, 1, wanted=lambda: wanted[0])
+        except StoppedError:
+            outcome.append("stopped")
+
+    thread = threading.Thread(target=long)
+    thread.start()
+    while not worker.doing:
+        time.sleep(0.01)
+    worker.overtake()
+    assert thread.is_alive()  # it is still wanted
+    wanted[0] = False
+    worker._since -= 60  # as if it had worked for a minute
+    worker.overtake()
+    thread.join()
+    assert outcome == ["stopped"]
+    with pytest.raises(StoppedError):
+        worker.ask("guess", options, wanted=lambda: False)

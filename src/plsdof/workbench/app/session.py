@@ -28,10 +28,12 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import msgspec
 
+from plsdof._core.display import plural
 from plsdof.chemometrics.checks import Kind
 from plsdof.errors import InvalidInputError
 from plsdof.workbench.analysis import Analysis
 from plsdof.workbench.analysis.classes import ClassAnalysis
+from plsdof.workbench.analysis.data import TableProblem
 from plsdof.workbench.analysis.remarks import in_ranges
 from plsdof.workbench.tables.table import Table
 
@@ -53,6 +55,9 @@ class Tools(Protocol):
 
     def table(self, options: Options) -> Table:
         """Return the table that is read, joined if that is asked for."""
+
+    def problem(self, options: Options) -> TableProblem:
+        """Return the rows and columns that are fitted."""
 
     def fit(self, options: Options, **files: Path) -> Analysis | ClassAnalysis:
         """Return the analysis, and write files such as ``report`` or ``model``."""
@@ -157,6 +162,21 @@ def arguments(options: Options) -> Options:
     if rows:
         found["exclude_rows"] = [in_ranges(rows)]
     return found
+
+
+def in_words(options: Options) -> str:
+    """Return what a model was made with, without its table and response.
+
+    Examples
+    --------
+    >>> in_words({"file": "a.csv", "chain": [["snv", True]], "cv": "5", "excluded": {"3": "x"}})
+    'snv, cv 5, 1 row excluded'
+    """
+    own = ("file", "response", "chain", "excluded")
+    said = [text for text, is_on in options.get("chain", ()) if is_on]
+    said += [f"{k.replace('_', ' ')} {_shown(v)}" for k, v in options.items() if k not in own]
+    said += [f"{plural(len(rows), 'row')} excluded"] if (rows := options.get("excluded")) else []
+    return ", ".join(said) or "as measured"
 
 
 def plain_name(name: str, most: int = 100) -> str:

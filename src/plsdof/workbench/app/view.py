@@ -3,29 +3,34 @@
 A report is a view that was frozen: the page draws the same content by the same scripts.
 """
 
+import re
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from plsdof._core.axes import header_number
-from plsdof._core.choice import LEFT_OUT
+from plsdof._core.choice import LEFT_OUT, as_good
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
+from plsdof._core.remarks import Remark
 from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, PlsdofError
-from plsdof.plotting.style import readable
+from plsdof.plotting.style import feature_axis, readable
 from plsdof.workbench.analysis import Analysis
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import Rows, TableProblem
-from plsdof.workbench.analysis.remarks import in_ranges
+from plsdof.workbench.analysis.remarks import in_ranges, significant
 from plsdof.workbench.app.session import Options, Tools, arguments, key_of
+from plsdof.workbench.report._numbers import evenly_spaced, rounded
 from plsdof.workbench.report.classes import class_body
 from plsdof.workbench.report.content import MOST_MODELS, View, classes, report_content
 from plsdof.workbench.report.document import fragment
+from plsdof.workbench.tables.columns import header_number
 from plsdof.workbench.tables.joining import labels_of
 from plsdof.workbench.tables.table import Table
 from plsdof.workbench.tables.writing import write_tables
@@ -34,10 +39,14 @@ Adjusted = dict[str, dict[str, Any]]
 
 # Analyses and models that are kept: stepping back and forth through a session fits nothing twice.
 _MOST_KEPT = 12
-# How much of a table is previewed.
-_PREVIEW_ROWS, _PREVIEW_COLUMNS, _PREVIEW_PREDICTORS = 12, 40, 6
+# How many values of a column are previewed, and bars that its histogram has.
+_PREVIEW_ROWS, _BINS = 5, 12
 # Columns named by numbers from which on a table is one of spectra, and others are not predictors.
 _SPECTRUM = 10
+# How many spectra, and points of each, are drawn before there is a model.
+_SPECTRA, _POINTS = 60, 300
+# Names of samples that are so much alike may be one name with a typing error.
+_ALIKE = 0.8
 # What is written, and how its file ends.
 ENDINGS = {"report": ".html", "model": ".json", "out": ".xlsx", "plot": ".svg"}
 
@@ -80,55 +89,69 @@ class Workbench:
     # The table
     # ---------
 
-    def guess(self, options: Options) -> str | None:
-        """Return the column that is most likely the response.
+    def guess(self, options: Options) -> list[str]:
+        """Return the columns that may be the response, those with fewest holes first.
 
-        Of a table of spectra, or of another one with reference values: the first column of
-        numbers that is neither a wavelength nor counts the rows. None if there is none.
+        Of a table of spectra, or of another one with reference values: columns of numbers that
+        are neither a wavelength nor count the rows.
         """
         other = options.get("response_file")
         table = self.tools.table({"file": other or options["file"]})
         names = [name for name in table.names if header_number(name) is None]
         if other is None and len(table.names) - len(names) < _SPECTRUM:
-            return None
-        return next((name for name in names if _is_measured(table, name)), None)
+            return []
+        measured = [name for name in names if _is_measured(table, name)]
+        return sorted(measured, key=lambda name: _missing(table, name))
 
     def table(self, options: Options) -> dict[str, Any]:
-        """Return the table as it was read: the role of every column, first rows, remarks."""
+        """Return the table as it was read: every column with its role, spectra, remarks.
+
+        Nothing is fitted: it is there before the first model.
+        """
         asked = arguments(options)
-        table, error, found = self.tools.table(asked), "", None
+        table, found = self.tools.table(asked), None
+        error: dict[str, Any] = {}
         if asked.get("response"):
             try:
-                found = self.analysis(options)
+                found = self.tools.problem(asked)
             except PlsdofError as trouble:
-                error = str(trouble)
-        roles = _roles(table, options, None if found is None else found.data)
-        notes = table.notes if found is None else found.data.notes
-        shown = _previewed(roles)
-        frame = table.frame.iloc[:_PREVIEW_ROWS]
+                error = {"words": str(trouble), "mend": dict(getattr(trouble, "mend", {}))}
+        roles = _roles(table, options, found)
+        notes = table.notes if found is None else found.notes
         return {
             "file": options["file"],
             "described": table.described,
             "rows": len(table),
-            "columns": [
-                {
-                    "name": name,
-                    "role": roles[name],
-                    "text": table.is_text(name),
-                    "values": [_cell(value) for value in frame[name].tolist()],
-                }
-                for name in shown
-            ],
-            "numbers": table.row_numbers[:_PREVIEW_ROWS].tolist(),
-            "total": len(table.names),
+            "columns": [_column(table, name, roles[name]) for name in table.names],
             "predictors": sum(role == "predictor" for role in roles.values()),
+            "proposed": self.guess(options)[:1],
+            "spectra": _spectra(table),
             "sheets": list(table.sheets),
             "reference": self._reference(options),
             "notes": [readable(text, 400) for text in notes],
-            "doubts": [] if found is None else [readable(one, 400) for one in found.data.doubts],
-            "unmatched": _unmatched(table, options),
+            "doubts": [] if found is None else [readable(one, 400) for one in found.doubts],
+            "unmatched": self._unmatched(table, options),
             "error": error,
         }
+
+    def _unmatched(self, table: Table, options: Options) -> list[list[str]]:
+        """Name the rows of a joined table without a response, and who they may be in the other."""
+        response = options.get("response", ())
+        if not (options.get("response_file") or options.get("response_sheet")) or not response:
+            return []
+        gone = table.frame[response[0]].isna().to_numpy()
+        texts = [name for name in table.names if table.is_text(name)]
+        label = options.get("label") or next(iter(texts), None)
+        names = table.row_numbers.astype(str) if label is None else labels_of(table, label)
+        theirs: list[str] = []
+        if options.get("response_file"):
+            other = self.tools.table({"file": options["response_file"]})
+            columns = [labels_of(other, one) for one in other.names if other.is_text(one)]
+            theirs = [one for column in columns for one in column if one not in set(names)]
+        return [
+            [readable(one, 40), *(readable(other, 40) for other in _partners(one, theirs))]
+            for one in names[gone].tolist()[:100]
+        ]
 
     def _reference(self, options: Options) -> list[str]:
         """Return the columns of reference values in another file, if there is one."""
@@ -163,18 +186,29 @@ class Workbench:
     # The models
     # ----------
 
-    def show(self, options: Options, most_models: int | None = None) -> dict[str, Any]:
+    def show(
+        self, options: Options, most_models: int | None = None, before: Options | None = None
+    ) -> dict[str, Any]:
         """Return what is drawn, with the text around it: of all models or of the chosen one."""
         analysis = self.analysis(options)
         self.report("Preparing the pictures")
         if isinstance(analysis, ClassAnalysis):
-            parts = {"found": class_body(analysis), "spectra": "", "models": ""}
-            return {"content": None, "parts": parts, "summary": summary(analysis)}
-        with quietly():
-            content = report_content(analysis, most_models)
-            content["excluded"] = _excluded(self, analysis, options, most_models)
-        parts = {name: fragment(name, content) for name in ("found", "spectra", "models")}
-        return {"content": content, "parts": parts, "summary": summary(analysis)}
+            parts, content = {"found": class_body(analysis)}, None
+        else:
+            with quietly():
+                content = report_content(analysis, most_models)
+                content["excluded"] = _excluded(self, analysis, options, most_models)
+            parts = {name: fragment(name, content) for name in ("found", "spectra", "models")}
+        said = answer(analysis) | {"change": "" if before is None else self.paired(before, options)}
+        return {"content": content, "parts": parts, "summary": summary(analysis), "answer": said}
+
+    def paired(self, before: Options, options: Options) -> str:
+        """Say what a change did to the errors of the samples that both analyses have."""
+        if before.get("response") != options.get("response"):
+            return ""
+        with suppress(PlsdofError):  # what could not be fitted before is not compared
+            return paired_in_words(self.analysis(before), self.analysis(options))
+        return ""
 
     def summary(self, options: Options) -> dict[str, Any]:
         """Return what a list of trials shows of the analysis that options ask for."""
@@ -269,11 +303,52 @@ def _named_by(table: Table, data: TableProblem) -> dict[str, str]:
     return {}
 
 
-def _previewed(roles: dict[str, str]) -> list[str]:
-    """Choose columns: all that are not predictors, and the first predictors."""
-    few = [name for name, role in roles.items() if role == "predictor"][:_PREVIEW_PREDICTORS]
-    wanted = {*few, *[n for n, role in roles.items() if role != "predictor"][:_PREVIEW_COLUMNS]}
-    return [name for name in roles if name in wanted]
+def _missing(table: Table, name: str) -> int:
+    return int(table.frame[name].isna().sum())
+
+
+def _column(table: Table, name: str, role: str) -> dict[str, Any]:
+    """Return what there is to see of a column; wavelengths have no histogram."""
+    column = table.frame[name]
+    bars: list[int] = []
+    if not table.is_text(name) and header_number(name) is None:
+        values, _ = table.readable(name)
+        known = values[np.isfinite(values)]
+        bars = np.histogram(known, bins=_BINS)[0].tolist() if len(known) else []
+    return {
+        "name": name,
+        "role": role,
+        "text": table.is_text(name),
+        "missing": int(column.isna().sum()),
+        "bars": bars,
+        "values": [_cell(value) for value in column.iloc[:_PREVIEW_ROWS].tolist()],
+    }
+
+
+def _spectra(table: Table) -> dict[str, Any] | None:
+    """Return some rows as curves, if enough columns are named by numbers."""
+    found = {name: number for name in table.names if (number := header_number(name)) is not None}
+    if len(found) < _SPECTRUM:
+        return None
+    axis = feature_axis(tuple(found), len(found))
+    names = [list(found)[j] for j in axis.order[evenly_spaced(len(found), _POINTS)]]
+    rows = evenly_spaced(len(table), _SPECTRA)
+    values = table.numbers(tuple(names))[rows]
+    return {
+        "title": axis.title,
+        "positions": [found[name] for name in names],
+        "values": [rounded(row) for row in values],
+    }
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def _partners(name: str, others: list[str]) -> list[str]:
+    """Return the name that another one may be, with other hyphens or a typing error."""
+    same = [one for one in others if _plain(one) == _plain(name)]
+    return same[:1] or get_close_matches(name, others, n=1, cutoff=_ALIKE)
 
 
 def _cell(value: Any) -> str:
@@ -282,20 +357,77 @@ def _cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else readable(str(value), 40)
 
 
-def _unmatched(table: Table, options: Options) -> list[str]:
-    """Name the rows that a joined table has no response for."""
-    response = options.get("response", ())
-    if not (options.get("response_file") or options.get("response_sheet")) or not response:
-        return []
-    gone = table.frame[response[0]].isna().to_numpy()
-    texts = [name for name in table.names if table.is_text(name)]
-    label = options.get("label") or next(iter(texts), None)
-    names = table.row_numbers.astype(str) if label is None else labels_of(table, label)
-    return [readable(one, 40) for one in names[gone].tolist()[:100]]
+# The answer, one model in a line, rows that were excluded, and Python
+# ---------------------------------------------------------------------
 
 
-# One model in a line, rows that were excluded, and Python
-# --------------------------------------------------------
+def with_error(value: float, error: float) -> str:
+    """Write a number and its standard error, rounded by the error.
+
+    Examples
+    --------
+    >>> with_error(0.61234, 0.0512), with_error(1234.5, 14.2), with_error(2.5, 0.0)
+    ('0.61 ± 0.05', '1234 ± 14', '2.5')
+    """
+    if not error > 0 or not np.isfinite(error):
+        return f"{value:.4g}"
+    place = -int(np.floor(np.log10(error) + 1e-9))
+    place += f"{error:.0e}".startswith("1")  # 0.14 says more than 0.1
+    digits = max(0, place)
+    return f"{value:.{digits}f} ± {error:.{digits}f}"
+
+
+def answer(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
+    """Return what the rail says: the size, its error, what is as good, remarks with their mends."""
+    if isinstance(analysis, ClassAnalysis):
+        m, error = analysis.model, analysis.errors[LEFT_OUT].error
+        spread = float(np.sqrt(error * (1 - error) / analysis.data.shape[0]))
+        facts = [("misclassified", f"{with_error(100 * error, 100 * spread)} %")]
+        facts += [("Complexity", f"{m.dof_:.1f}")]
+        doubts = [
+            Remark(key="doubt", words=one, severity="warning") for one in analysis.data.doubts
+        ]
+        notes = [Remark(key="data", words=one) for one in analysis.data.notes]
+        title = plural(int(m.n_components_), "component")
+        return {"title": title, "facts": facts, "remarks": [_remark(o) for o in (*doubts, *notes)]}
+    model, left, facts = analysis.model, analysis.left_out, []
+    if left is not None:
+        squares = model.left_out_residuals**2
+        spread = np.std(squares) / (2 * model.rmse * np.sqrt(len(squares))) if model.rmse else 0.0
+        facts += [("error on new samples", with_error(model.rmse, spread))]
+    if analysis.test is not None:
+        facts += [("error of the test", significant(analysis.test.merit.rmse))]
+    if left is not None and not model.is_average and analysis.index < len(left.rss):
+        near = left.parameters[as_good(left, analysis.index)]
+        if len(near) > 1:
+            facts += [("as good", f"{near.min():g} to {near.max():g}")]
+    facts += [("Degrees of Freedom", str(analysis.dof_range or f"{model.dof:.1f}"))]
+    facts += [("explained", f"{100 * analysis.r_squared:.1f} %")]
+    return {"title": model.label, "facts": facts, "remarks": [_remark(o) for o in analysis.remarks]}
+
+
+def _remark(one: Remark) -> dict[str, Any]:
+    """Return a remark with what mends it, as far as it is a setting of the page."""
+    mend = {name: value for name, value in one.mend.items() if not isinstance(value, list)}
+    return {"words": readable(one.words, 600), "severity": one.severity, "mend": mend}
+
+
+def paired_in_words(before: Analysis | ClassAnalysis, now: Analysis | ClassAnalysis) -> str:
+    """Compare errors of two analyses on the rows that both have."""
+    if isinstance(before, ClassAnalysis) or isinstance(now, ClassAnalysis):
+        return ""
+    if before.left_out is None or now.left_out is None:
+        return ""
+    rows, i, j = np.intersect1d(
+        before.data.rows.numbers, now.data.rows.numbers, return_indices=True
+    )
+    old, new = before.model.left_out_residuals[i] ** 2, now.model.left_out_residuals[j] ** 2
+    errors = significant(np.sqrt(old.mean()), 3), significant(np.sqrt(new.mean()), 3)
+    gain = new - old
+    spread = float(np.std(gain, ddof=1) / np.sqrt(len(rows))) if len(rows) > 1 else np.inf
+    clear = abs(gain.mean()) > 2 * spread
+    word = "no clear difference" if not clear else "better" if gain.mean() < 0 else "worse"
+    return f"Before {errors[0]}, now {errors[1]} on the {len(rows)} samples that both have: {word}."
 
 
 def summary(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:

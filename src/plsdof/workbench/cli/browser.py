@@ -17,6 +17,7 @@ from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.models.files import load_model, save_model
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
+from plsdof.workbench.analysis.data import TableProblem
 from plsdof.workbench.analysis.request import words_of
 from plsdof.workbench.cli._options import parse
 from plsdof.workbench.cli.fit import Output, write
@@ -39,7 +40,7 @@ def app(
     if port is not None:
         as_count(port, "--port", minimum=1)
     try:
-        from plsdof.workbench.app.server import serve
+        from plsdof.workbench.app.transport import serve
     except ImportError as error:
         raise MissingExtraError("starlette", "app", "plsdof app") from error
     if file is not None and is_streamed(file, None):
@@ -63,6 +64,11 @@ class CommandLine:
         """Return the table that is read, joined if that is asked for."""
         file, reading, request = _asked_for(options)
         return reading.with_response([file], request.response, request.label)
+
+    def problem(self, options: dict[str, Any]) -> TableProblem:
+        """Return the rows and columns that are fitted."""
+        file, reading, request = _asked_for(options)
+        return read_problems([file], request, reading)[0]
 
     def fit(self, options: dict[str, Any], **files: Path) -> Analysis | ClassAnalysis:
         """Return the analysis, and write files such as ``report`` or ``model``."""
@@ -88,7 +94,9 @@ class CommandLine:
             "tests": [asdict(one) for one in found.found.verdicts],
             "chart": asdict(found.found.chart),
             "rows": found.rows.columns,
-            "notes": (found.found.message, *found.found.chart.sentences, *found.rows.notes),
+            "passed": found.passed,
+            "verdict": found.found.message,
+            "notes": (*found.found.chart.sentences, *found.rows.notes),
         }
 
     def adjust(self, model: Path, table: Path, kind: Kind, reason: str) -> None:

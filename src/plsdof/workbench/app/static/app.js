@@ -1,6 +1,5 @@
 // The screens from left to right, the settings of the model, what goes out, and the start.
-const SCREENS = { table: "Table", spectra: "Spectra", model: "Model", samples: "Samples", trials: "Trials", predict: "Predict", check: "Check", out: "Export" };
-const FILES = { model: "Model file", report: "Report", out: "Workbook", plot: "Picture" };
+const SCREENS = { table: "Table", bench: "Workbench", trials: "Trials", predict: "Predict", check: "Check", out: "Export" };
 
 function openScreen(name) {
   Object.keys(SCREENS).forEach((one) => {
@@ -11,12 +10,12 @@ function openScreen(name) {
   });
   history.replaceState(null, "", "#" + name);
   window.scrollTo(0, 0);
+  showTrouble();
   if (session) showSession();
   if (name === "table" && session && session.options.file) preview();
-  if (name === "out" && (content || classes)) ask("/python").then((found) => (byId("python").textContent = found.python)).catch(complain);
-  if (name === "out") listSessions();
-  if (name === "predict" && session.chosen.predict) showPredictions();
-  if (name === "check" && session.chosen.check) showChecks();
+  if (name === "out") showExport();
+  if (name === "predict") showPredictions();
+  if (name === "check") showChecks();
   page.complete = String(!content);
   if (content) refresh();
 }
@@ -26,76 +25,61 @@ const isOpen = (name) => !byId("screen-" + name).hidden;
 
 // What depends on the session alone, then what depends on the view.
 function showSession() {
-  byId("undo").disabled = !session.undo;
-  byId("redo").disabled = !session.redo;
-  byId("welcome").hidden = Boolean(session.options.file);
-  ["drop-response", "drop-test"].forEach((id) => (byId(id).hidden = !session.options.file));
-  Object.keys(SCREENS).forEach((name) => (byId("tab-" + name).disabled = name !== "table" && name !== "out" && !content && !(classes && name !== "samples")));
-  byId("command").textContent = session.command.map(quoted).join(" ");
-  document.title = (session.options.response ? session.options.response.join(", ") + " · " : "") + "plsdof";
-  showChain();
-  showRanges();
-  showSettings();
-  showHistory();
-  showExcluded();
-  if (isOpen("trials")) showTrials();
+  keepingFocus(() => {
+    byId("undo").disabled = !session.undo;
+    byId("redo").disabled = !session.redo;
+    byId("welcome").hidden = Boolean(session.options.file);
+    ["drop-response", "drop-test"].forEach((id) => (byId(id).hidden = !session.options.file));
+    Object.keys(SCREENS).forEach((name) => (byId("tab-" + name).disabled = !["table", "out"].includes(name) && !session.trials.length && !answer));
+    document.title = (session.options.response ? session.options.response.join(", ") + " · " : "") + "plsdof";
+    showStanding();
+    showChain();
+    showRanges();
+    showSettings();
+    showHistory();
+    showExcluded();
+    showRail();
+    if (isOpen("trials")) showTrials();
+  });
+}
+
+// Where the work stands: file, response, trial, what is released, and that it is kept.
+function showStanding() {
+  const { file, response } = session.options;
+  const number = session.trials.findIndex((one) => one.key === session.trial);
+  const now = session.trials[number];
+  const parts = [file, (response || []).join(", "), now && "trial " + (number + 1) + ": " + now.words + (now.summary && now.summary.model ? ", " + now.summary.model : "")];
+  const released = session.released.map((one) => one.response + ": " + one.name).join(", ");
+  byId("standing").replaceChildren(...[...parts, released ? "released " + released : "nothing released", "saved"].filter(Boolean).flatMap((text, i) => [i ? " · " : "", element("bdi", cut(text, 80))]));
+  byId("standing").hidden = !file;
 }
 
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\"'\"'") + "'");
 
 function begun() {
+  addBench();
+  showFirst();
   showSamples();
-  showExcluded();
   showMarked();
   recolourRows().catch(complain);
-  const keep = byId("back");
-  keep.after(button("Use this size", () => set({ components: models.parameter[state.place] }), { id: "keep-size", hidden: !byComponents || average !== null }));
 }
 
-document.addEventListener("placed", () => isOpen("samples") && (showSamples(), showExcluded()));
+document.addEventListener("placed", () => {
+  showSamples();
+  showExcluded();
+});
 
-// How the model is made: each change is one step.
-const CHOICES = [
-  ["method", "Method", [["pls", "PLS"], ["pcr", "PCR"], ["ridge", "ridge"]]],
-  ["criterion", "Size chosen by", [["", "cross-validation"], ["average", "weighted average of sizes"], ["bic", "BIC"], ["aic", "AIC"], ["gcv", "GCV"], ["gmdl", "gMDL"]]],
-  ["cv", "Cross-validation", [["", "default"], ["loo", "leave one out"], ["5", "5 folds"], ["10", "10 folds"], ["20", "20 folds"]]],
-  ["scale", "Scaling", [["", "default"], ["true", "unit variance"], ["false", "centred only"]]],
-  ["split", "Test set", [["", "none"], ["random:0.3", "30 % at random"], ["kennard-stone:0.3", "30 % by Kennard-Stone"], ["spxy:0.3", "30 % by SPXY"], ["duplex:0.3", "30 % by DUPLEX"], ["last:0.3", "the last 30 %"]]],
-  ["missing", "Missing values", [["", "not allowed"], ["drop", "drop the rows"], ["interpolate", "interpolate"], ["impute", "impute"]]],
-  ["components", "Components", [["", "recommended"]]],
-  ["max_components", "Most components", [["", "default"], ["5", "5"], ["10", "10"], ["20", "20"], ["40", "40"]]],
-  ["level", "Interval level", [["", "95 %"], ["0.9", "90 %"], ["0.99", "99 %"]]],
-];
-const asValue = (name, text) => {
-  if (text === "") return null;
-  if (name === "scale") return text === "true";
-  return ["method", "criterion", "cv", "split", "missing"].includes(name) ? text : Number(text);
-};
-
-function showSettings() {
-  const boxes = CHOICES.map(([name, text, options]) => {
-    const now = session.options[name] === undefined ? "" : String(session.options[name]);
-    const all = options.some(([value]) => value === now || (name === "method" && now === "")) ? options : [...options, [now, now]];
-    const box = made("select", { name: name, onchange: () => set({ [name]: asValue(name, box.value) }) }, ...all.map(([value, words]) => made("option", { value: value }, words)));
-    box.value = now === "" ? all[0][0] : now;
-    return element("label", text + " ", box);
-  });
-  byId("settings").replaceChildren(...boxes);
-}
-
-byId("files").append(...Object.entries(FILES).map(([kind, text]) => button(text, () => save(kind))));
-
-async function save(kind) {
+async function save(kind, response) {
   try {
     begunWaiting();
-    const answer = await fetch("/file?kind=" + kind);
+    const answer = await fetch("/file?kind=" + kind + "&response=" + encodeURIComponent(response));
     if (!answer.ok) throw new Error((await answer.json()).error);
     const name = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition"))[1];
     const link = made("a", { href: URL.createObjectURL(await answer.blob()), download: name });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   } catch (error) {
-    complain(error);
+    complain(error, "out");
   } finally {
     pending -= 1;
   }
@@ -116,7 +100,7 @@ document.addEventListener("keydown", (event) => {
 
 async function restart(path, body) {
   try {
-    content = undefined;
+    [content, answer, classes] = [undefined, null, false];
     await follow(await post(path, body));
     openScreen("table");
   } catch (error) {
@@ -151,7 +135,7 @@ function showSessions(found) {
 
 byId("demo").addEventListener("click", async () => {
   await restart("/demo");
-  openScreen("spectra");
+  openScreen("bench");
 });
 byId("new-session").addEventListener("click", () => restart("/new"));
 byId("open-session").addEventListener("change", (event) => {

@@ -1,39 +1,55 @@
 // The table: what was read, the role of every column, and what was guessed.
 const ROLES = ["id", "response", "groups", "predictor", "left out"];
 let columns = [];
+let previewed = "";
 
 async function preview() {
   try {
     const found = await ask("/table");
     columns = found.columns;
-    showTable(found);
+    previewed = found.file;
+    keepingFocus(() => showTable(found));
     showColours();
   } catch (error) {
-    byId("preview").replaceChildren(made("p", { className: "note bad" }, error.message));
+    complain(error, "table");
   }
 }
 
 function showTable(found) {
-  const facts = [found.rows + " rows", found.total + " columns", found.predictors + " of them predictors", found.described];
-  const parts = [made("p", { className: "facts" }, element("bdi", found.file), " · " + facts.join(" · "))];
-  if (!session.options.response)
-    parts.push(made("p", { className: "note" }, "Which column is to be predicted? Choose “response” above it."));
-  else parts.push(made("p", {}, "Predict ", element("strong", element("bdi", session.options.response.join(", "))), " from " + found.predictors + " columns. Use the box above a column to change its role."));
-  if (found.unmatched.length) {
-    const names = made("strong", { className: "bad" }, element("bdi", found.unmatched.join(", ")));
-    parts.push(made("p", { className: "note" }, "Without a reference value: ", names, ". ", button("Leave these rows out", () => set({ missing: "drop" }, "no reference value"))));
-  }
-  if (found.error) parts.push(made("p", { className: "note bad" }, found.error, " ", ...remedies(found)));
-  parts.push(...found.doubts.map((text) => made("p", { className: "note doubt" }, text)));
-  parts.push(sheetPicker(found), referencePicker(found), tablePreview(found), readingOptions());
-  if (found.notes.length)
-    parts.push(made("details", {}, element("summary", "What was guessed and noticed (" + found.notes.length + ")"), made("ul", { className: "plain" }, ...found.notes.map((text) => element("li", text)))));
+  const { response } = session.options;
+  const facts = [found.rows + " rows", columns.length + " columns", ...(response ? [found.predictors + " of them predictors"] : []), found.described];
+  const names = (pairs) => pairs.flatMap(([own, other], i) => [i ? ", " : "", element("bdi", own), ...(other ? [" (", element("bdi", other), " in the other file?)"] : [])]);
+  const parts = [
+    made("p", { className: "facts" }, element("bdi", found.file), " · " + facts.join(" · ")),
+    ...(response ? [made("p", {}, "Predict ", element("strong", element("bdi", response.join(", "))), " from " + found.predictors + " columns. ", button("To the workbench", () => openScreen("bench")))] : [proposal(found)]),
+    ...(found.unmatched.length ? [made("p", { className: "note", id: "unmatched" }, "Without a reference value: ", ...names(found.unmatched), ". ", session.options.missing ? "" : mendButton({ missing: "drop" }))] : []),
+    ...(found.error.words ? [made("p", { className: "note bad" }, found.error.words, " ", mendButton(found.error.mend))] : []),
+    ...found.doubts.map((text) => made("p", { className: "note doubt" }, text)),
+    sheetPicker(found),
+    referencePicker(found),
+    ...(found.spectra ? [element("figure", element("figcaption", element("h3", "Spectra as they were read")), made("div", { className: "chart", id: "chart-table", role: "img", ariaLabel: "Spectra of the table" }))] : []),
+    columnPicker(),
+    readingOptions(),
+    ...(found.notes.length ? [made("details", {}, element("summary", "What was guessed and noticed (" + found.notes.length + ")"), made("ul", { className: "plain" }, ...found.notes.map((text) => element("li", text))))] : []),
+  ];
   byId("preview").replaceChildren(...parts);
+  listColumns("");
+  if (found.spectra) drawTable(found.spectra);
 }
 
-function remedies(found) {
-  const missing = /--missing drop/.test(found.error);
-  return missing ? [button("Leave out rows with missing values", () => set({ missing: "drop" }))] : [];
+function drawTable(found) {
+  readTheme();
+  const gap = found.positions.concat([null]);
+  const all = { x: found.values.flatMap(() => gap), y: found.values.flatMap((row) => row.concat([null])), mode: "lines", line: { color: theme.lines[0], width: 1 }, opacity: 0.5 };
+  plot(byId("chart-table"), [all], { x: wavelengthAxis(found.title), y: axis("value"), height: 240, drag: false });
+  performance.mark("spectra");
+}
+
+// The card that asks: predict this column?
+function proposal(found) {
+  const [one] = columns.filter((column) => found.proposed.includes(column.name));
+  if (!one) return made("p", { className: "note" }, "Which column is to be predicted? Choose “response” beside its name.");
+  return made("p", { className: "card", id: "proposal" }, button("Predict " + cut(one.name, 40), () => changeRole(one, "response")), " ", bars(one), " " + found.rows + " values, " + (one.missing ? one.missing + " missing" : "none missing") + ". Or choose “response” beside another column.");
 }
 
 function sheetPicker(found) {
@@ -46,31 +62,38 @@ function sheetPicker(found) {
 function referencePicker(found) {
   if (!found.reference.length) return "";
   const [now] = session.options.response || [""];
-  const box = made("select", { onchange: (event) => set({ response: [event.target.value] }) }, ...found.reference.map((name) => made("option", { value: name, selected: name === now }, cut(name, 40))));
+  const names = now ? found.reference : ["", ...found.reference];
+  const box = made("select", { onchange: (event) => set({ response: [event.target.value], missing: session.options.missing || null }) }, ...names.map((name) => made("option", { value: name, selected: name === now }, cut(name, 40))));
   return made("p", { className: "row" }, element("label", "Predict, of ", element("bdi", session.options.response_file), ": ", box));
 }
 
-function tablePreview(found) {
-  const head = found.columns.map((one) => {
+// Every column, with its role, its holes and its histogram; a search finds any of them.
+const MOST_LISTED = 30;
+
+function columnPicker() {
+  const search = made("input", { type: "search", id: "search", "aria-label": "Search columns", placeholder: "Search " + columns.length + " columns", oninput: () => listColumns(search.value) });
+  return made("div", {}, element("h3", "Columns"), search, made("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Columns of the table" }, made("table", { id: "columns" })), made("p", { className: "assumes", id: "more-columns" }));
+}
+
+function listColumns(text) {
+  const wanted = columns.filter((one) => one.name.toLowerCase().includes(text.trim().toLowerCase()));
+  const order = ["response", "id", "groups", "left out", "predictor"];
+  const sorted = wanted.sort((one, other) => order.indexOf(one.role) - order.indexOf(other.role));
+  const body = sorted.slice(0, MOST_LISTED).map((one) => {
     const box = made("select", { "aria-label": "Role of " + one.name, onchange: (event) => changeRole(one, event.target.value) }, ...ROLES.map((role) => made("option", { value: role, selected: role === one.role }, role)));
-    const cell = made("th", { scope: "col" }, box, element("bdi", cut(one.name, 40)));
-    cell.dataset.role = one.role;
-    return cell;
+    box.dataset.role = one.role;
+    return [element("bdi", cut(one.name, 40)), made("td", {}, box), one.missing ? String(one.missing) : "", made("td", {}, bars(one)), made("td", { className: "text" }, element("bdi", one.values.join(", ")))];
   });
-  const body = found.numbers.map((number, i) => {
-    const cells = found.columns.map((one) => {
-      const cell = element("td", one.values[i]);
-      cell.dataset.role = one.role;
-      return cell;
-    });
-    return element("tr", heading(String(number), "row"), ...cells);
-  });
-  const more = found.total - found.columns.length;
-  const predictors = found.predictors - found.columns.filter((one) => one.role === "predictor").length;
-  const hidden = more > predictors ? more + " more columns are not shown here, " + predictors + " of them predictors." : more ? more + " more predictors are not shown here." : "";
-  const table = made("table", { className: "roles" }, element("thead", element("tr", heading("row", "col"), ...head)), element("tbody", ...body));
-  const rest = made("p", { className: "assumes" }, (found.rows > body.length ? "The first " + body.length + " of " + found.rows + " rows. " : "") + hidden);
-  return made("div", {}, made("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "First rows of the table" }, table), rest);
+  fillTable("columns", ["Column", "Role", "Missing", "", "First values"], body);
+  const rest = wanted.length - body.length;
+  byId("more-columns").textContent = rest ? rest + " more; type a part of a name to find them." : wanted.length ? "" : "No column is called like this.";
+}
+
+function bars(one) {
+  if (!one.bars.length) return "";
+  const most = Math.max(...one.bars, 1);
+  const shapes = one.bars.map((count, k) => svg("rect", { x: 5 * k, y: 20 - (20 * count) / most, width: 4, height: (20 * count) / most, fill: "currentColor" }));
+  return svg("svg", { width: 60, height: 20, class: "bars", "aria-hidden": "true" }, ...shapes);
 }
 
 // What a column is becomes options of the fit.
@@ -83,7 +106,7 @@ function changeRole(one, role) {
   if (one.role === "groups") change.groups = null;
   if (one.role === "id" && now.label) change.label = null;
   if ((now.exclude || []).includes(name)) change.exclude = without(now.exclude);
-  if (role === "response") change.response = [name];
+  if (role === "response") Object.assign(change, { response: [name] }, one.missing && !now.missing ? { missing: "drop" } : {});
   else if (role === "id") change.label = name;
   else if (role === "groups") change.groups = name;
   else if (role === "left out") change.exclude = [...without(now.exclude), name];
@@ -93,26 +116,24 @@ function changeRole(one, role) {
     change.features = [...(now.features || [isNamed ? "*" : ends.join(":")]), name];
   }
   if ((now.features || []).includes(name) && role !== "predictor") change.features = without(now.features);
-  set(change, name + ": " + role);
+  set(change, role === "response" && one.missing ? one.missing + " values are missing: its complete rows are used" : name + ": " + role);
 }
 
 // How the file is read, if the guess was wrong.
 function readingOptions() {
   const now = session.options;
-  const given = (name, text, kind) => {
-    const read = (box) => (kind === "checkbox" ? box.checked || null : box.value === "" ? null : kind === "number" ? Number(box.value) : box.value);
-    const box = made("input", { type: kind, onchange: (event) => set({ [name]: read(event.target) }) });
-    if (kind === "checkbox") box.checked = Boolean(now[name]);
-    else box.value = now[name] === undefined ? "" : now[name];
-    return kind === "checkbox" ? element("label", box, " " + text) : element("label", text + " ", box);
-  };
-  const rows = [
-    given("header_row", "Line with the names", "number"),
-    given("transpose", "Names are in the first column", "checkbox"),
-    given("by_row_order", "Join by the order of the rows", "checkbox"),
-  ];
-  const joined = now.response_file ? [element("span", "Joined with ", element("bdi", now.response_file)), button("Not joined", () => set({ response_file: null, by_row_order: null }))] : [];
-  return made("details", {}, element("summary", "How the file is read"), made("p", { className: "row" }, ...rows, ...joined));
+  const box = (name, type, facts) => made("input", Object.assign({ type: type, name: name }, facts));
+  const form = made("form", { className: "row" },
+    element("label", "Line with the names ", box("header_row", "number", { min: 1, value: now.header_row || "" })),
+    element("label", box("transpose", "checkbox", { checked: Boolean(now.transpose) }), " Names are in the first column"),
+    ...(now.response_file ? [element("label", box("by_row_order", "checkbox", { checked: Boolean(now.by_row_order) }), " Join by the order of the rows"), button("Do not join " + cut(now.response_file, 30), () => set({ response_file: null, by_row_order: null, response: null }))] : []),
+    made("button", { type: "submit" }, "Apply"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const boxes = [...form.querySelectorAll("input")];
+    set(Object.fromEntries(boxes.map((one) => [one.name, one.type === "checkbox" ? one.checked || null : one.value === "" ? null : Number(one.value)])));
+  });
+  return made("details", { id: "reading" }, element("summary", "How the file is read"), form);
 }
 
 // Files are dropped or chosen; several, or a folder, become one table.
@@ -140,6 +161,7 @@ document.querySelectorAll(".drop").forEach((zone) => {
     const done = await upload(files, use, together);
     if (done && use === "predict") showPredictions();
     if (done && use === "check") showChecks();
+    if (done && use === "table") openScreen("table");
   };
   input.addEventListener("change", () => take(input.files).then(() => (input.value = "")));
   zone.addEventListener("dragover", (event) => event.preventDefault());

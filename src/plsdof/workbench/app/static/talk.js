@@ -15,6 +15,19 @@ function made(name, facts, ...children) {
   return one;
 }
 
+// Tables: the first cell of a line names it, unless it is something to press.
+function tableOf(head, body, facts) {
+  const cell = (one, k, cells) => {
+    if (one instanceof HTMLTableCellElement) return one;
+    const isName = k === 0 ? !(one instanceof HTMLInputElement) : k === 1 && cells[0] instanceof HTMLInputElement;
+    return isName ? heading(one, "row") : made("td", { className: typeof one === "string" && !/[a-z]/i.test(one) ? "" : "text" }, one);
+  };
+  const lines = body.map((cells) => element("tr", ...cells.map(cell)));
+  return made("table", facts || {}, element("thead", element("tr", ...head.map((name) => heading(name, "col")))), element("tbody", ...lines));
+}
+
+const fillTable = (id, head, body) => byId(id).replaceWith(tableOf(head, body, { id: id }));
+
 const button = (text, act, facts) => made("button", Object.assign({ type: "button", onclick: act }, facts), text);
 
 // What takes longer than a moment says what it does, for how long, and can be stopped.
@@ -57,18 +70,27 @@ async function ask(path, options) {
 
 const post = (path, body) => ask(path, { method: "POST", body: body });
 
-function complain(error) {
+// A problem stays on the screen where it is, with the one step that mends it.
+const troubles = new Map();
+const screenNow = () => location.hash.slice(1) || "table";
+
+function complain(error, screen, undo) {
   if (!error) return;
-  const box = byId("trouble");
   const ended = error instanceof TypeError && "The program has ended; start plsdof app again.";
-  const text = error.stopped ? "Stopped. The page shows the last answer, which is old." : ended || error.message;
-  box.replaceChildren(text, " ", button("Undo", () => send({ do: "undo" })), " ", button("Close", () => (box.hidden = true)));
-  box.hidden = false;
+  const text = error.stopped ? "Stopped. The page shows the last answer, marked as old." : ended || error.message;
+  troubles.set(screen || screenNow(), [text, mendButton(error.mend), ...(undo ? [button("Undo: " + undo, () => send({ do: "undo" }))] : []), ...(error.stopped ? [button("Go on", () => look())] : [])]);
+  showTrouble();
+}
+
+function showTrouble() {
+  const parts = troubles.get(screenNow());
+  byId("trouble").hidden = !parts;
+  if (parts) byId("trouble").replaceChildren(...parts.flatMap((one) => [one, " "]), button("Close", () => { troubles.delete(screenNow()); showTrouble(); }));
 }
 
 // Send an event; the answer is the new session, and then the view follows.
 async function send(event) {
-  const before = session && session.trials.find((one) => one.key === session.trial);
+  const before = session && session.trial;
   try {
     await follow(await post("/event", JSON.stringify(Object.assign({ revision: session.revision }, event))), before);
     return true;
@@ -84,37 +106,42 @@ const set = (options, why) => send({ do: "set", options: options, why: why || ""
 async function follow(found, before) {
   const old = session;
   session = found;
+  troubles.clear();
+  showTrouble();
   showSession();
-  byId("trouble").hidden = true;
-  if (!old || old.trial !== found.trial || !content) await look(before);
+  if (!old || old.trial !== found.trial || !(content || classes)) await look(before);
 }
 
-// Take the view of the chosen model at once, and all models after it.
+// The table first, then the chosen model, then all models. What somebody asked before is given up.
 async function look(before) {
   asked += 1;
   const mine = asked;
-  const options = session.options;
-  byId("screens").classList.add("old");
-  if (!options.file) return forget();
-  if (!byId("screen-table").hidden || !options.response) preview();
+  const { options } = session;
+  const step = session.steps.filter((one) => one.done).pop();
+  byId("screen-bench").classList.add("old");
+  troubles.delete("bench");
+  if (options.file && (!byId("screen-table").hidden || !options.response || previewed !== options.file)) await preview();
   if (!options.response) return forget();
   try {
     for (const models of ["chosen", "all"]) {
-      const found = await ask("/view?models=" + models + "&have=" + [...blocks.keys()].join(","));
+      const found = await ask("/view?models=" + models + "&before=" + (before || "") + "&have=" + [...blocks.keys()].join(","));
       if (mine !== asked) return;
       session = found.state;
       place(found);
-      showSession();
-      compareWith(before);
     }
   } catch (error) {
-    if (mine === asked) complain(error);
+    if (mine === asked) complain(error, "bench", before && step && step.words);
+    if (mine === asked && !byId("screen-table").hidden) complain(error, "table", before && step && step.words);
   }
+  showSession();
 }
 
 function forget() {
   page.complete = "true";
-  byId("screens").classList.remove("old");
+  byId("screen-bench").classList.remove("old");
+  answer = null;
+  content = undefined;
+  showSession();
 }
 
 // Tables of numbers are sent once: the page keeps them by a hash of what is in them.
@@ -131,42 +158,50 @@ function complete(found) {
   [...blocks.keys()].slice(0, -MOST_BLOCKS).forEach((key) => blocks.delete(key));
 }
 
-// New text around pictures that stay: their holders move into it.
+// The four pictures and their slider stay; what else there is to say is folded below.
 function place(found) {
   complete(found);
-  for (const [name, text] of Object.entries(found.parts)) {
-    const holder = byId("part-" + name);
-    const fresh = made("template", { innerHTML: text });
-    fresh.content.querySelectorAll(".chart").forEach((one) => {
-      const known = holder.querySelector("#" + one.id);
-      if (known) one.replaceWith(known);
+  keepingFocus(() => {
+    const fresh = made("template", { innerHTML: Object.values(found.parts).join("") }).content;
+    byId("sizes").replaceChildren(...fresh.querySelectorAll(".control"));
+    fresh.querySelectorAll(".chart").forEach((one) => {
+      const known = byId(one.id);
+      if (known && known.closest(".four")) one.closest("figure").remove();
+      else if (known) one.replaceWith(known);
     });
-    holder.replaceChildren(fresh.content);
-  }
+    const open = [...document.querySelectorAll("#folds > details[open]")].map((one) => one.id);
+    byId("folds").replaceChildren(...[...fresh.querySelectorAll("section")].map((one) => folded(one, open)));
+  });
+  answer = found.answer;
   classes = !found.content;
   if (classes) content = undefined;
   else begin(found.content);
   performance.mark("answer");
+  byId("screen-bench").classList.toggle("named", classes);
   if (!classes) begun();
-  byId("screens").classList.remove("old");
+  byId("screen-bench").classList.remove("old");
   page.ready = "true";
   page.complete = String(classes);
+  showSession();
   if (!classes) refresh();
 }
 
-// Before and after, in numbers that a person would write down.
-function compareWith(before) {
-  const now = session.trials.find((one) => one.key === session.trial);
-  const line = byId("delta");
-  line.hidden = !(before && before.summary && now && before.key !== now.key && before.summary.response === now.summary.response);
-  if (line.hidden) return;
-  const words = (one) => one.summary.model + ", " + errorsOf(one) + " (" + one.summary.n + " samples)";
-  line.replaceChildren(element("strong", "Before: "), words(before), element("strong", " Now: "), words(now));
+function folded(section, open) {
+  const title = section.querySelector("h2");
+  const id = "fold-" + section.getAttribute("aria-labelledby");
+  section.removeAttribute("aria-labelledby");
+  return made("details", { id: id, open: open.includes(id) }, element("summary", title), section);
 }
 
-const ERRORS = { calibration: "RMSEC", "cross-validation": "RMSECV", test: "RMSEP", misclassified: "Misclassified" };
-const errorsOf = (one) =>
-  Object.entries(one.summary.errors).map(([kind, value]) => ERRORS[kind] + " " + brief(value)).join(", ");
+// What is made anew has the focus that its predecessor had.
+function keepingFocus(act) {
+  const one = document.activeElement;
+  const [id, label] = one ? [one.id, one.getAttribute("aria-label")] : [];
+  act();
+  if (!one || one.isConnected || one === document.body) return;
+  const next = id ? byId(id) : [...document.querySelectorAll("[aria-label]")].find((other) => other.getAttribute("aria-label") === label);
+  if (next) next.focus({ preventScroll: true });
+}
 
 async function upload(files, use, folder) {
   const form = new FormData();
@@ -174,7 +209,7 @@ async function upload(files, use, folder) {
   form.append("folder", folder || "");
   [...files].forEach((file) => form.append("files", file));
   try {
-    await follow(await post("/upload", form));
+    await follow(await post("/upload", form), session && session.trial);
     return true;
   } catch (error) {
     complain(error);

@@ -23,6 +23,7 @@ const isOld = (chart) => chart.shows !== wanted(chart) && chart.holder.clientWid
 function render(chart, width) {
   const [data, plan] = chart.draw(width || chart.holder.clientWidth);
   if (width) Object.assign(plan, { width: width, height: Math.round(plan.height * (width < 400 ? 0.75 : 0.9)) });
+  else if (chart.holder.dataset.height) plan.height = Number(chart.holder.dataset.height);
   if (chart.depends.includes("row")) plan.on = ROWS;
   plot(chart.holder, data, plan);
   chart.shows = wanted(chart);
@@ -31,15 +32,15 @@ function render(chart, width) {
 // A click on a row of any picture brings this row into view; a line drawn around rows marks them.
 const ROWS = {
   click: (row) => pick("row", row),
-  select: (found) => mark(found),
+  select: (found) => mark(found, "line"),
   mark: (row) => mark(state.marked.includes(row) ? state.marked.filter((one) => one !== row) : [...state.marked, row]),
   brush: (ends) => document.dispatchEvent(new CustomEvent("brushed", { detail: ends })),
 };
 
-function mark(found) {
+function mark(found, by) {
   state.marked = [...new Set(found)].sort((a, b) => a - b);
   page.complete = "false";
-  document.dispatchEvent(new CustomEvent("marked"));
+  document.dispatchEvent(new CustomEvent("marked", { detail: by }));
   refresh();
 }
 
@@ -51,13 +52,13 @@ function isNear(chart) {
 
 let told = false;
 
-function tell() {
+function describeAll() {
   told = true;
   [describe, explain, numbersTable, meritTable, strongestTable, suspectsTable].forEach((act) => act());
 }
 
 function drawRest() {
-  if (!told) tell();
+  if (!told) describeAll();
   const next = charts.find(isOld);
   page.complete = String(!next);
   if (!next) return;
@@ -145,7 +146,7 @@ function begin(found) {
   }
   addCharts();
   readTheme();
-  tell();
+  describeAll();
 }
 
 function addCharts() {

@@ -42,14 +42,16 @@ function overFeatures(series, title, places, bound) {
   return [data, layout(x, zeroAxis(title, y), Object.assign(more, zooming()))];
 }
 
-// Coefficients.
-function drawCoefficients() {
+// Coefficients: of named predictors all, or the largest ones.
+function drawCoefficients(most) {
   const one = details[state.place - first];
+  const largest = [...everyFeature].sort((j, k) => Math.abs(one.coef[k]) - Math.abs(one.coef[j])).slice(0, most);
+  const places = most && isNamed ? largest : everyFeature;
   const between = (j) => (one.lower ? " [" + shown(one.lower[j]) + ", " + shown(one.upper[j]) + "]" : "");
-  const text = one.coef.map((v, j) => features.names[j] + ": " + shown(v) + between(j));
+  const text = places.map((j) => features.names[j] + ": " + shown(one.coef[j]) + between(j));
   const base = { hovertext: text, name: "coefficient" };
   const per = isNarrow() && isNamed ? "response per sd" : "response per " + features.per;
-  return isNamed ? namedBars(one, base, per) : bandCurve(one, base, per);
+  return isNamed ? namedBars(one, base, per, places) : bandCurve(one, base, per);
 }
 
 // Limits that hold for all predictors at once: further from the coefficients by one factor.
@@ -71,13 +73,12 @@ function bandCurve(one, base, per) {
   return [data, layout(featureAxis(), zeroAxis(per), zooming())];
 }
 
-function namedBars(one, base, per) {
-  const places = everyFeature;
+function namedBars(one, base, per, places) {
   const data = [];
   // One broken line holds all intervals.
   const bars = (low, high, width, name) => {
     const x = [].concat(...places.map((j) => [low[j], high[j], null]));
-    const y = [].concat(...places.map((j) => [j, j, null]));
+    const y = [].concat(...places.map((_, k) => [k, k, null]));
     const style = { color: theme.lines[0], width: width };
     data.push({ x: x, y: y, mode: "lines", line: style, name: name });
   };
@@ -86,7 +87,7 @@ function namedBars(one, base, per) {
     bars(one.lower, one.upper, 4, oneByOne());
   }
   const marker = { color: theme.lines[0], size: 9 };
-  data.push(Object.assign({ x: one.coef, y: places, mode: "markers", marker: marker }, base));
+  data.push(Object.assign({ x: places.map((j) => one.coef[j]), y: places.map((_, k) => k), mode: "markers", marker: marker }, base));
   return [data, layout(zeroAxis(per), nameAxis(places, 40), { height: namedHeight(places.length) })];
 }
 

@@ -1,4 +1,4 @@
-"""The page and its data over HTTP, for one user on this machine.
+"""The page and its data over HTTP, for one user on this machine, and the process that works.
 
 Only the loopback address is served. Every request needs the token: once in the address, then in a
 cookie of this port that other pages cannot send. The browser is opened with a ticket that is good
@@ -6,10 +6,14 @@ once, since others on the machine can read how programs were started. Host and, 
 changed, Origin must be right. The page uploads and downloads; it cannot name a path.
 """
 
-import hashlib
 import json
+import multiprocessing
+import os
 import secrets
+import signal
 import socket
+import threading
+import time
 import traceback
 import webbrowser
 from collections.abc import Awaitable, Callable, Collection
@@ -17,6 +21,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib import resources
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -29,27 +34,36 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+<<<<<<<< HEAD:src/plsdof/workbench/app/server.py
 from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.models.writing import plain
 from plsdof.workbench.app.session import (
     Adjust,
     Event,
     Fitted,
+========
+from plsdof.workbench.app.desk import Desk, StoppedError
+from plsdof.workbench.app.session import (
+>>>>>>>> 4eef884a (App: one workbench screen with four linked pictures and the answer; only a released model predicts; every column reachable; work that is not wanted any more is given up):src/plsdof/workbench/app/transport.py
     Session,
     Tools,
-    after,
-    arguments,
     as_event,
-    key_of,
     opened,
     private_folder,
     remove,
     sessions_in,
 )
+<<<<<<<< HEAD:src/plsdof/workbench/app/server.py
 from plsdof.workbench.app.view import ENDINGS
 from plsdof.workbench.app.worker import StoppedError, Worker
 from plsdof.workbench.report.document import script, style
 from plsdof.workbench.tables.reading import files_in
+========
+from plsdof.workbench.app.view import Workbench
+from plsdof.errors import InvalidInputError, PlsdofError
+from plsdof.workbench.tables.reading import files_in
+from plsdof.workbench.report.document import script, style
+>>>>>>>> 4eef884a (App: one workbench screen with four linked pictures and the answer; only a released model predicts; every column reachable; work that is not wanted any more is given up):src/plsdof/workbench/app/transport.py
 
 # Bytes of one upload, and how many files it may have; bytes of an event.
 MOST_UPLOADED, MOST_FILES, MOST_EVENT = 200_000_000, 2000, 1_000_000
@@ -68,7 +82,7 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
 }
 # The parts of the page's own script, after those that draw.
-_SCRIPTS = ("talk", "table", "spectra", "samples", "trials", "rows-in", "app")
+_SCRIPTS = ("talk", "table", "bench", "trials", "rows-in", "app")
 
 
 class Guard:
@@ -126,149 +140,112 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-# What the page asks for
+# The process that works
 # ----------------------
 
 
-class Desk:
-    """One session with its worker, and the answers to what the page asks."""
+# A new process takes about so many seconds to start: what ends sooner is not worth stopping.
+_TO_START = 1.0
 
-    def __init__(self, session: Session, worker: Worker, remark: str = "") -> None:
-        self.session, self.worker, self.remark = session, worker, remark
-        # What came out of the trials, as far as it was computed since the session was opened.
-        self._summaries: dict[str, dict[str, Any]] = {}
 
-    @classmethod
-    def of(cls, folder: Path, tools: Tools, remark: str = "") -> "Desk":
-        """Return a desk for the session in a folder."""
-        return cls(Session(folder, tools), Worker(tools, folder), remark)
+def _always() -> bool:
+    return True
+
+
+class Worker:
+    """A process with a `Workbench`, asked one thing at a time.
+
+    Parameters
+    ----------
+    tools : Tools
+    folder : Path
+        Where the files of the session are; the names of files are relative to it.
+    """
+
+    def __init__(self, tools: Tools, folder: Path) -> None:
+        self._tools, self._folder = tools, folder
+        self._lock, self.doing = threading.Lock(), ""
+        self._wanted, self._since = _always, 0.0
+        self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, other = context.Pipe()
+        # It ends with this process, whatever happens.
+        self._process = context.Process(
+            target=work, args=(other, self._tools, self._folder), daemon=True
+        )
+        self._process.start()
+        other.close()
+
+    def ask(self, name: str, *given: Any, wanted: Callable[[], bool] = _always) -> Any:
+        """Return what a method of the `Workbench` returns; wait for what was asked before."""
+        with self._lock:
+            if not wanted():
+                raise StoppedError
+            pipe, self._wanted, self._since = self._pipe, wanted, time.monotonic()
+            try:
+                pipe.send((name, given))
+                while True:
+                    kind, *answer = pipe.recv()
+                    if kind != "doing":
+                        break
+                    self.doing = answer[0]
+            except (EOFError, OSError) as error:
+                if pipe is self._pipe:  # it died by itself
+                    self._start()
+                    raise InvalidInputError(
+                        "the work ended without an answer: there may be too little memory."
+                    ) from error
+                raise StoppedError from error
+            finally:
+                self.doing, self._wanted = "", _always
+        if kind == "refused":
+            raise InvalidInputError(answer[0], mend=answer[1])
+        if kind == "failed":
+            raise RuntimeError(answer[0])
+        return answer[0]
+
+    def overtake(self) -> None:
+        """Stop what is not wanted any more, if it may take longer than a new process."""
+        if not self._wanted() and time.monotonic() - self._since > _TO_START:
+            self.stop()
+
+    def stop(self) -> None:
+        """Stop what is being done; the next question is asked of a new process."""
+        process = self._process
+        self._start()
+        process.terminate()
+        process.join()
 
     def close(self) -> None:
-        """End the worker, close the journal."""
-        self.worker.close()
-        self.session.close()
+        """End the process."""
+        self._process.terminate()
+        self._process.join()
 
-    def state(self) -> dict[str, Any]:
-        """Return what the page needs to know of the session."""
-        state, options = self.session.state, self.session.state.options
-        return {
-            "revision": state.revision,
-            "files": list(state.files),
-            "options": options,
-            "steps": [
-                {"words": one.words, "at": one.at, "why": one.why, "done": i < state.place}
-                for i, one in enumerate(state.steps)
-            ],
-            "undo": state.place > 1,
-            "redo": state.place < len(state.steps),
-            "trial": key_of(options),
-            "trials": [
-                {
-                    "key": key,
-                    "words": self._recipe(trial.options),
-                    "note": trial.note,
-                    "released": trial.released,
-                    "summary": self._summaries.get(key),
-                }
-                for key, trial in state.trials.items()
-            ],
-            "chosen": state.chosen,
-            "remark": self.remark,
-            "command": self.session.tools.command(arguments(options)) if options else [],
-        }
 
-    def _recipe(self, options: dict[str, Any]) -> str:
-        """Return what a trial was made with: its command, without table and response."""
-        asked = {name: value for name, value in options.items() if name != "response"}
-        return " ".join(self.session.tools.command(arguments(asked))[3:]) or "defaults"
+def work(pipe: Connection, tools: Tools, folder: Path) -> None:
+    """Answer questions until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this
+    os.chdir(folder)
+    bench = Workbench(tools, report=lambda words: pipe.send(("doing", words)))
+    while True:
+        try:
+            name, given = pipe.recv()
+        except EOFError:
+            return
+        answer: tuple[Any, ...]
+        try:
+            answer = ("done", getattr(bench, name)(*given))
+        except (PlsdofError, OSError) as error:
+            answer = ("refused", str(error), dict(getattr(error, "mend", {})))
+        except Exception:
+            answer = ("failed", traceback.format_exc())
+        pipe.send(answer)
 
-    def add(self, files: dict[str, bytes], folder: str, use: str) -> None:
-        """Keep uploaded files, and use them as it was said."""
-        name = self.session.add(files, folder)
-        self.use(name, use)
 
-    def use(self, name: str, use: str) -> None:
-        """Use a file as the table, for its response, for a test, to predict or to check."""
-        if use == "table":
-            self.session.apply({"do": "table", "file": name})
-            self.guess()
-        elif use in ("response_file", "test"):
-            self.session.apply({"do": "set", "options": {use: name}})
-            if use == "response_file":
-                self.guess()
-        elif use in ("predict", "check"):
-            self.session.apply({"do": use, "file": name})
-        else:
-            raise InvalidInputError(
-                "a file is a table, or for a response, a test, a prediction, a check."
-            )
-
-    def guess(self) -> None:
-        """Take the most likely column as the response."""
-        with suppress(InvalidInputError):  # what is wrong with the table, the page will say
-            found = self.worker.ask("guess", self.session.state.options)
-            if found is not None:
-                why = "guessed: the first measured column that is not a wavelength"
-                self.session.apply({"do": "set", "options": {"response": [found]}, "why": why})
-
-    def view(self, most_models: int | None, have: Collection[str] = ()) -> dict[str, Any]:
-        """Return what is drawn, less the tables that the page has, and remember the trial."""
-        options = self.session.state.options
-        key = key_of(options)
-        found: dict[str, Any] = self.worker.ask("show", options, most_models)
-        self._summaries[key] = found.pop("summary")
-        _send_once(found["content"] or {}, have)
-        if key not in self.session.state.trials:
-            self.session.apply(Fitted(trial=key))
-        return found | {"trial": key, "state": self.state()}
-
-    def trials(self) -> dict[str, Any]:
-        """Return the session with what came out of all trials; what is not known is computed.
-
-        A trial that cannot be computed any more says why.
-        """
-        for key, trial in self.session.state.trials.items():
-            if key not in self._summaries:
-                try:
-                    self._summaries[key] = self.worker.ask("summary", trial.options)
-                except InvalidInputError as error:
-                    self._summaries[key] = {"error": str(error)}
-        return self.state()
-
-    def predictions(self, kind: str) -> dict[str, Any]:
-        """Predict or check by the released models, or else by the one at hand."""
-        models, name = self._models(), self._chosen(kind)
-        adjusted = self.session.state.adjusted
-        found: dict[str, Any] = self.worker.ask("predict", models, name, kind, adjusted)
-        return {"file": name, "released": self._released() == models, "found": plain(found)}
-
-    def workbook(self) -> bytes:
-        """Return the predictions as a workbook."""
-        given = (self._models(), self._chosen("predict"), self.session.state.adjusted)
-        found: bytes = self.worker.ask("predictions", *given)
-        return found
-
-    def adjust(self, event: Event) -> None:
-        """Adjust a model, if its check says that this is right."""
-        state = after(self.session.state, event, self.session.tools)
-        self.worker.ask("predict", self._models(), self._chosen("check"), "check", state.adjusted)
-        self.session.apply(event)
-
-    def _chosen(self, kind: str) -> str:
-        name = self.session.state.chosen.get(kind)
-        if name is None:
-            raise InvalidInputError("choose a file with new rows first.")
-        return name
-
-    def _released(self) -> dict[str, Any]:
-        trials = [one for one in self.session.state.trials.values() if one.released]
-        return {one.options["response"][0]: one.options for one in trials}
-
-    def _models(self) -> dict[str, Any]:
-        options = self.session.state.options
-        if not options.get("response") and not self._released():
-            raise InvalidInputError("choose a table and the column to predict first.")
-        return self._released() or {options["response"][0]: options}
+# What the page asks for
+# ----------------------
 
 
 class Pages:
@@ -277,17 +254,13 @@ class Pages:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
 
-    def ask(self, name: str, *given: Any) -> Awaitable[Any]:
-        """Ask the worker about the options of the session."""
-        options = self.desk.session.state.options
-        return run_in_threadpool(self.desk.worker.ask, name, options, *given)
-
     def replace(self, make: Callable[[Path, Tools], Session], name: str = "") -> None:
         """Go on with another session, in a new folder or in the one that has this name."""
         old = self.desk
         home = old.session.folder.parent
         session = make(home / name if name else new_folder(home), old.session.tools)
-        self.desk = Desk(session, type(old.worker)(session.tools, session.folder))
+        start: Any = type(old.worker)
+        self.desk = Desk(session, start(session.tools, session.folder))
         old.close()
 
     # What changes something
@@ -301,7 +274,7 @@ class Pages:
             raise InvalidInputError("an event is JSON.") from error
         if not isinstance(given, dict):
             raise InvalidInputError("an event is an object of JSON.")
-        session, now = self.desk.session, self.desk.session.state.revision
+        now = self.desk.session.state.revision
         if given.pop("revision", now) != now:
             text = "the session was changed in another tab; this page has it now. Do it again."
             return JSONResponse({"error": text, "changed": True}, 409)
@@ -309,13 +282,7 @@ class Pages:
             use = (str(given.get("file")), str(given.get("as")))
             await run_in_threadpool(self.desk.use, *use)
             return self.desk.state()
-        event = as_event(given)
-        if event.internal:
-            raise InvalidInputError("the page cannot say this.")
-        await run_in_threadpool(
-            self.desk.adjust if isinstance(event, Adjust) else session.apply, event
-        )
-        return self.desk.state()
+        return await run_in_threadpool(self.desk.apply, as_event(given))
 
     async def upload(self, request: Request) -> Any:
         """Take files: a table, what belongs to it, new rows, or a saved session."""
@@ -388,22 +355,30 @@ class Pages:
         return {"doing": self.desk.worker.doing}
 
     async def table(self, _: Request) -> Any:
-        """Return the preview of the table."""
-        return await self.ask("table")
+        """Return the table as it was read."""
+        return await run_in_threadpool(self.desk.ask, "table")
 
     async def colours(self, request: Request) -> Any:
         """Return classes of the rows by a column."""
-        return await self.ask("colours", request.query_params.get("column", ""))
+        column = request.query_params.get("column", "")
+        return await run_in_threadpool(self.desk.ask, "colours", column)
 
     async def view(self, request: Request) -> Any:
         """Return what is drawn: of the chosen model at once, or of all models."""
-        most = 1 if request.query_params.get("models") == "chosen" else None
-        have = request.query_params.get("have", "").split(",")
-        return await run_in_threadpool(self.desk.view, most, have)
+        given = request.query_params
+        most = 1 if given.get("models") == "chosen" else None
+        have, before = given.get("have", "").split(","), given.get("before", "")
+        return await run_in_threadpool(self.desk.view, most, have, before)
 
-    async def python(self, _: Request) -> Any:
-        """Return lines of Python."""
-        return {"python": await self.ask("python")}
+    async def paired(self, request: Request) -> Any:
+        """Compare two trials."""
+        names = (request.query_params.get(one, "") for one in ("before", "trial"))
+        return await run_in_threadpool(self.desk.paired, *names)
+
+    async def export(self, request: Request) -> Any:
+        """Return a command line and lines of Python that give a released model."""
+        response = request.query_params.get("response", "")
+        return await run_in_threadpool(self.desk.export, response)
 
     async def predictions(self, request: Request) -> Any:
         """Return predictions of new rows, or checks by them."""
@@ -412,17 +387,8 @@ class Pages:
 
     async def file(self, request: Request) -> Any:
         """Return a file to keep."""
-        kind, adjusted = request.query_params.get("kind", ""), self.desk.session.state.adjusted
-        stem = Path(self.desk.session.state.options.get("file", "calibration")).stem
-        if kind == "session":
-            return _download(self.desk.session.saved(), f"{stem}.plsdof.zip")
-        if kind == "predictions":
-            content = await run_in_threadpool(self.desk.workbook)
-            return _download(content, f"{stem}-predictions.xlsx")
-        if kind not in ENDINGS:
-            allowed = ", ".join(["session", "predictions", *ENDINGS])
-            raise InvalidInputError(f"kind must be one of {allowed}.")
-        return _download(await self.ask("write", kind, adjusted), f"{stem}{ENDINGS[kind]}")
+        given = (request.query_params.get(one, "") for one in ("kind", "response"))
+        return _download(*await run_in_threadpool(self.desk.file, *given))
 
     async def static(self, request: Request) -> Any:
         """Return the page, its script and styles."""
@@ -442,7 +408,8 @@ _GET = (
     "table",
     "colours",
     "view",
-    "python",
+    "paired",
+    "export",
     "predictions",
     "file",
 )
@@ -461,7 +428,8 @@ def make_app(pages: Pages, *, token: str, port: int, tickets: Collection[str] = 
             try:
                 found = await function(request)
             except PlsdofError as error:
-                return JSONResponse({"error": str(error)}, 422)
+                found = {"error": str(error), "mend": dict(getattr(error, "mend", {}))}
+                return JSONResponse(found, 422)
             except OSError as error:
                 text = f"this machine could not do it: {error.strerror or error}."
                 return JSONResponse({"error": text}, 422)
@@ -485,16 +453,6 @@ def make_app(pages: Pages, *, token: str, port: int, tickets: Collection[str] = 
     app = Starlette(routes=routes)
     app.add_middleware(Guard, token=token, tickets=set(tickets), port=port)
     return app
-
-
-def _send_once(content: dict[str, Any], have: Collection[str]) -> None:
-    """Name the tables of numbers by their content, and leave out those the page has."""
-    blocks = [one["values"] for one in (content.get("spectra") or {"tables": ()})["tables"]]
-    blocks += [one for one in (content.get("components") or {}).values() if isinstance(one, dict)]
-    for one in blocks:
-        one["key"] = hashlib.sha256(one["data"].encode()).hexdigest()[:16]
-        if one["key"] in have:
-            del one["data"]
 
 
 def _limit(request: Request, most: int) -> None:
@@ -533,6 +491,10 @@ def new_folder(home: Path) -> Path:
     return home / f"{name}-{secrets.token_hex(3)}"
 
 
+def _desk(folder: Path, tools: Tools, remark: str = "") -> Desk:
+    return Desk(Session(folder, tools), Worker(tools, folder), remark)
+
+
 def begin(tools: Tools, home: Path, file: Path | None) -> Desk:
     """Go on with the session that was used last and is not open elsewhere, or begin a new one.
 
@@ -542,13 +504,13 @@ def begin(tools: Tools, home: Path, file: Path | None) -> Desk:
     if file is None:
         for one in sessions_in(home):
             try:
-                return Desk.of(home / one["name"], tools, remark)
+                return _desk(home / one["name"], tools, remark)
             except (InvalidInputError, OSError) as error:
                 remark = remark or f"The last session was not opened: {error}"
-        return Desk.of(new_folder(home), tools, remark)
+        return _desk(new_folder(home), tools, remark)
     parts = files_in(file) if file.is_dir() else [file]
     content = {one.name: one.read_bytes() for one in parts}
-    desk = Desk.of(new_folder(home), tools)
+    desk = _desk(new_folder(home), tools)
     desk.add(content, file.name if file.is_dir() else "", "table")
     return desk
 

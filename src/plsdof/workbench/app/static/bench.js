@@ -1,0 +1,309 @@
+// The workbench: preparation on the left, four linked pictures, the answer on the right.
+const PREPARATIONS = {
+  snv: ["Standard normal variate (snv)"],
+  msc: ["Multiplicative scatter correction (msc)"],
+  savgol: ["Savitzky-Golay derivative (savgol)", ["window", 11], ["degree", 2], ["derivative", 1]],
+  smooth: ["Savitzky-Golay smoothing (smooth)", ["window", 11], ["degree", 2]],
+  detrend: ["Detrending (detrend)"],
+  baseline: ["Baseline correction (baseline)"],
+  center: ["Centring of every spectrum (center)"],
+  autoscale: ["Autoscaling of the columns (autoscale)"],
+};
+const chain = () => session.options.chain || [];
+const prepare = (steps) => send({ do: "prepare", chain: steps });
+let ranges = [];
+
+function showChain() {
+  const steps = chain();
+  const isAuto = steps.some(([text, on]) => on && text === "auto");
+  const moved = (i, j) => steps.map((one, k) => (k === i ? steps[j] : k === j ? steps[i] : one));
+  const items = steps.map(([text, on], i) => {
+    const box = made("input", { type: "checkbox", checked: on, onchange: () => prepare(steps.map((one, k) => (k === i ? [text, !on] : one))) });
+    const name = (what) => ({ "aria-label": what + " " + text });
+    return element(
+      "li",
+      element("label", box, " " + text),
+      button("↑", () => prepare(moved(i, i - 1)), Object.assign({ disabled: i === 0 }, name("Earlier:"))),
+      button("↓", () => prepare(moved(i, i + 1)), Object.assign({ disabled: i === steps.length - 1 }, name("Later:"))),
+      button("×", () => prepare(steps.filter((_, k) => k !== i)), name("Remove"))
+    );
+  });
+  byId("choose").checked = isAuto;
+  byId("add-step").hidden = isAuto;
+  byId("chain").replaceChildren(...(isAuto ? [] : items.length ? items : [made("li", { className: "none" }, "as measured")]));
+}
+
+function showNumbers() {
+  const [, ...numbers] = PREPARATIONS[byId("step").value];
+  byId("step-numbers").replaceChildren(...numbers.map(([name, value]) => element("label", name + " ", made("input", { type: "number", value: value, min: 0 }))));
+}
+
+byId("step").append(...Object.entries(PREPARATIONS).map(([key, [text]]) => made("option", { value: key }, text)));
+byId("step").addEventListener("change", showNumbers);
+showNumbers();
+byId("add-step").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const numbers = [...byId("step-numbers").querySelectorAll("input")].map((box) => box.value);
+  const step = [[byId("step").value, ...numbers].join(":"), true];
+  prepare([...chain(), step]);
+});
+// The automatic choice is among whole chains: steps of one's own are kept, switched off.
+byId("choose").addEventListener("change", (event) => {
+  const own = chain().filter(([text]) => text !== "auto");
+  prepare(event.target.checked ? [["auto", true], ...own.map(([text]) => [text, false])] : own.map(([text]) => [text, true]));
+});
+
+// Ranges are gathered first, then kept or left out.
+function showRanges() {
+  const chips = ranges.map((one, i) => button(one + " ×", () => { ranges.splice(i, 1); showRanges(); }, { className: "chip", "aria-label": "Remove the range " + one }));
+  const { features: kept, exclude } = session.options;
+  const now = (kept ? "Kept: " + kept.join(", ") + ". " : "") + (exclude ? "Left out: " + exclude.join(", ") + "." : "");
+  byId("ranges").replaceChildren(...chips, " " + now);
+  byId("range-keep").disabled = byId("range-drop").disabled = !ranges.length;
+  byId("range-all").disabled = !kept && !exclude;
+}
+
+function addRange(low, high) {
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return;
+  const round = (v) => Number(v.toPrecision(6));
+  ranges.push(round(Math.min(low, high)) + ":" + round(Math.max(low, high)));
+  showRanges();
+}
+
+function useRanges(change) {
+  ranges = [];
+  return set(change);
+}
+
+byId("brush").addEventListener("change", (event) => {
+  state.drag = event.target.checked ? "select" : "zoom";
+  pick("drag", state.drag);
+});
+document.addEventListener("brushed", (event) => addRange(...event.detail));
+byId("range-add").addEventListener("submit", (event) => {
+  event.preventDefault();
+  addRange(byId("range-low").valueAsNumber, byId("range-high").valueAsNumber);
+});
+byId("range-keep").addEventListener("click", () => useRanges({ features: ranges }));
+byId("range-drop").addEventListener("click", () => useRanges({ exclude: [...(session.options.exclude || []), ...ranges] }));
+byId("range-all").addEventListener("click", () => useRanges({ features: null, exclude: null }));
+
+// Colours by any column that is not a predictor; the response without a choice.
+let colouring = "";
+
+function showColours() {
+  const names = columns.filter((one) => one.role !== "predictor").map((one) => one.name);
+  const box = byId("colour");
+  box.replaceChildren(made("option", { value: "" }, "the response"), ...names.map((name) => made("option", { value: name }, cut(name, 40))));
+  colouring = names.includes(colouring) ? colouring : "";
+  box.value = colouring;
+}
+
+async function recolourRows() {
+  if (!colouring || !content) return;
+  const found = await ask("/colours?column=" + encodeURIComponent(colouring));
+  const of = (i) => { const k = found.of[rows.number[i]]; return k === undefined ? 0 : k; };
+  const words = ([low, high]) => (low === high ? String(low) : low + " to " + high);
+  if (spectra) Object.assign(spectra, { classes: found.classes, class_of: spectra.row.map(of) });
+  if (components) Object.assign(components, { groups: found.classes.map(words), group_of: rows.number.map((_, i) => of(i)), ordered: found.ordered });
+  pick("content", state.content + 1);
+}
+
+byId("colour").addEventListener("change", (event) => {
+  colouring = event.target.value;
+  if (colouring) recolourRows().catch(complain);
+  else look();
+});
+
+// The four pictures. The first shows spectra or coefficients; rows without spectra have scores.
+const FIRST = { raw: "As measured", preprocessed: "Prepared", coefficients: "Coefficients", scores: "Scores" };
+state.kind = "raw";
+
+function firstKinds() {
+  return [...(spectra ? spectra.tables.map((one) => one.kind) : []), "coefficients", ...(components && components.count > 1 ? ["scores"] : [])];
+}
+
+function showFirst() {
+  const known = firstKinds();
+  if (!known.includes(state.kind)) state.kind = known[0];
+  const choose = (kind) => () => { pick("kind", kind); showFirst(); };
+  byId("first-title").textContent = FIRST[state.kind];
+  byId("first-kinds").replaceChildren(...known.map((kind) => button(FIRST[kind], choose(kind), { ariaPressed: String(kind === state.kind), id: "first-" + kind })));
+  byId("colours").hidden = state.kind === "coefficients";
+}
+
+function drawFirst(width) {
+  const table = spectra && spectra.tables.find((one) => one.kind === state.kind);
+  if (table) return drawSpectra(table);
+  return state.kind === "scores" ? drawScores(width) : drawCoefficients(12);
+}
+
+function addBench() {
+  add("bench-first", drawFirst, "kind", "place", "row", "picked", "marked", "drag");
+  const hasDistance = "t2" in rows.kinds;
+  byId("last-title").textContent = hasDistance ? "T² and Q" : "Leverage";
+  if (!hasDistance) add("chart-distance", drawLeverage, "place", "row", "marked");
+  byId("back").after(button("Use this size", () => set({ components: models.parameter[state.place] }), { id: "keep-size", hidden: !byComponents || average !== null }));
+}
+
+// The answer
+// ----------
+
+let answer = null;
+
+function showRail() {
+  if (!answer) return byId("rail").replaceChildren();
+  const now = session.trials.find((one) => one.key === session.trial);
+  const released = Boolean(now && now.released);
+  const release = button(released ? "Released" : "Release", () => send({ do: "release", trial: session.trial, on: !released }), { id: "release", ariaPressed: String(released) });
+  const facts = answer.facts.map(([name, value]) => element("div", element("dt", name), element("dd", value)));
+  const told = (one) => made("div", { className: "note" + (one.severity === "note" ? "" : " doubt") }, one.words, " ", mendButton(one.mend));
+  const [minor, major] = ["note", ""].map((kind) => answer.remarks.filter((one) => (one.severity === "note") === (kind === "note")));
+  byId("rail").replaceChildren(
+    element("h3", answer.title),
+    element("dl", ...facts),
+    release,
+    ...(answer.change ? [made("p", { className: "delta", id: "delta" }, answer.change)] : []),
+    ...lookFirst(),
+    ...major.map(told),
+    ...(minor.length ? [made("details", { id: "minor" }, element("summary", "Worth knowing (" + minor.length + ")"), ...minor.map(told))] : [])
+  );
+  return undefined;
+}
+
+function lookFirst() {
+  const [one] = content ? here().suspects : [];
+  if (!one) return [];
+  const i = rows.number.indexOf(one.row);
+  const name = made("bdi", {}, one.label || "row " + one.row);
+  return [made("p", { id: "look" }, "Look at ", i < 0 ? name : button(element("b", name), () => pick("row", i), { className: "link" }), " first: " + one.why + ".")];
+}
+
+// A problem comes with the one step that mends it, as data; a button takes this step.
+const MENDS = {
+  missing: () => "Leave out the rows with missing values",
+  exclude_rows: (rows) => "Exclude " + (rows.length === 1 ? "row " + rows[0] : rows.length + " rows"),
+  groups: (name) => "Keep the rows of one " + name + " together",
+  cv: () => "Hold out blocks of rows together",
+  exclude: (names) => "Leave out " + [].concat(names).map((one) => cut(one, 30)).join(", "),
+  components: (count) => "Take " + count + " components",
+  release: () => "Release this trial",
+};
+
+function mendButton(mend) {
+  const [name] = Object.keys(mend || {}).filter((one) => one in MENDS);
+  if (!name) return "";
+  if (name === "release") return button(MENDS.release(), () => send({ do: "release", trial: mend.release }).then((done) => done && openScreen(screenNow())), { className: "mend" });
+  const act = name === "exclude_rows" ? () => { mark(mend[name].map((n) => rows.number.indexOf(n)).filter((i) => i >= 0)); byId("why").focus(); } : () => set(mend, "as proposed");
+  return button(MENDS[name](mend[name]), act, { className: "mend" });
+}
+
+// Samples: marked by a line, a click or a tick; excluded with a reason; brought back.
+const MEASURES = [["fitted", "Fitted"], ["left_out", "Cross-validated"], ["residual", "Residual"], ["studentized", "Studentised"], ["leverage", "Leverage"], ["t2", "T²"], ["q", "Q"]];
+
+const targets = () => (state.marked.length ? state.marked : state.picked ? [state.row] : []);
+
+function showMarked(event) {
+  const found = content ? targets() : [];
+  byId("marked").hidden = !found.length;
+  document.body.classList.toggle("marking", found.length > 0);
+  if (!found.length) return;
+  const names = found.slice(0, 6).map(rowName).join(", ") + (found.length > 6 ? " and " + (found.length - 6) + " more" : "");
+  byId("marked-names").replaceChildren(element("strong", found.length === 1 ? "1 sample: " : found.length + " samples: "), element("bdi", cut(names, 120)));
+  document.querySelectorAll("#samples input").forEach((box) => (box.checked = state.marked.includes(Number(box.value))));
+  if (event && event.detail === "line") byId("why").focus({ preventScroll: true });
+}
+
+byId("marked").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const numbers = targets().map((i) => rows.number[i]);
+  const done = await send({ do: "exclude", rows: numbers, why: byId("why").value });
+  if (!done) return byId("why").focus();
+  byId("why").value = "";
+  clearMarks();
+});
+
+function clearMarks() {
+  state.picked = false;
+  mark([]);
+  showMarked();
+}
+
+byId("unmark").addEventListener("click", clearMarks);
+document.addEventListener("marked", showMarked);
+document.addEventListener("picked", showMarked);
+byId("fold-samples").addEventListener("toggle", () => content && showSamples());
+
+function showSamples() {
+  if (!byId("fold-samples").open) return;
+  const one = here();
+  const known = MEASURES.filter(([key]) => one[key]);
+  const head = ["", "Sample", "Measured", ...known.map(([, name]) => name), "Beyond the limit of"];
+  const order = rows.number.map((_, i) => i).sort((a, b) => Boolean(one.flags[b]) - Boolean(one.flags[a]) || a - b);
+  const kinds = Object.entries({ t2: "T²", q: "Q", leverage: "leverage", studentized: "residual" });
+  const body = order.map((i) => {
+    const box = made("input", { type: "checkbox", value: i, "aria-label": "Mark " + rowName(i) });
+    box.checked = state.marked.includes(i);
+    box.addEventListener("change", () => mark(box.checked ? [...state.marked, i] : state.marked.filter((k) => k !== i)));
+    const why = kinds.filter(([kind]) => one.flags[i] & bit(kind)).map(([, name]) => name).join(", ");
+    return [box, element("bdi", (rows.labels ? "" : "row ") + cut(rowName(i), 30)), shown(rows.observed[i]), ...known.map(([key]) => brief(one[key][i])), why];
+  });
+  fillTable("samples", head, body);
+}
+
+function showExcluded() {
+  const found = Object.entries(session.options.excluded || {});
+  byId("away").hidden = !found.length;
+  const away = content && content.excluded;
+  const body = found.map(([number, why]) => {
+    const k = away ? away.number.indexOf(Number(number)) : -1;
+    const predicted = k < 0 ? "" : shown(away.predicted[Math.min(state.place - first, away.predicted.length - 1)][k]);
+    return ["row " + number, k < 0 ? "" : shown(away.observed[k]), predicted, element("bdi", why), button("Back", () => send({ do: "include", rows: [Number(number)] }), { "aria-label": "Bring back row " + number })];
+  });
+  const all = button("Bring all back", () => send({ do: "include", rows: found.map(([number]) => Number(number)) }));
+  byId("excluded").replaceChildren(tableOf(["Sample", "Measured", "Predicted", "Reason", ""], body), all);
+}
+
+function showHistory() {
+  const items = session.steps.map((one) => made("li", { className: one.done ? "" : "undone" }, one.words, one.why ? made("em", {}, " – ", element("bdi", one.why)) : "", made("time", { dateTime: one.at }, " " + one.at.slice(0, 16).replace("T", " ") + " UTC"), one.done ? "" : " (undone)"));
+  byId("history").replaceChildren(...items);
+}
+
+// How the model is made: all changes are one step, when they are applied.
+const CHOICES = [
+  ["method", "Method", [["", "PLS"], ["pcr", "PCR"], ["ridge", "ridge"]]],
+  ["criterion", "Size chosen by", [["", "cross-validation"], ["average", "weighted average of sizes"], ["bic", "BIC"], ["aic", "AIC"], ["gcv", "GCV"], ["gmdl", "gMDL"]]],
+  ["cv", "Cross-validation", [["", "default"], ["loo", "leave one out"], ["5", "5 folds"], ["10", "10 folds"], ["20", "20 folds"]]],
+  ["scale", "Scaling", [["", "default"], ["true", "unit variance"], ["false", "centred only"]]],
+  ["split", "Test set", [["", "none"], ["random:0.3", "30 % at random"], ["kennard-stone:0.3", "30 % by Kennard-Stone"], ["spxy:0.3", "30 % by SPXY"], ["duplex:0.3", "30 % by DUPLEX"], ["last:0.3", "the last 30 %"]]],
+  ["missing", "Missing values", [["", "not allowed"], ["drop", "leave out the rows"], ["interpolate", "interpolate"], ["impute", "impute"]]],
+  ["components", "Components", [["", "recommended"]]],
+  ["max_components", "Most components", [["", "default"], ["5", "5"], ["10", "10"], ["20", "20"], ["40", "40"]]],
+  ["level", "Interval level", [["", "95 %"], ["0.9", "90 %"], ["0.99", "99 %"]]],
+];
+const asValue = (name, text) => {
+  if (text === "") return null;
+  if (name === "scale") return text === "true";
+  return ["method", "criterion", "cv", "split", "missing"].includes(name) ? text : Number(text);
+};
+const optionNow = (name) => (session.options[name] === undefined ? "" : String(session.options[name]));
+
+function showSettings() {
+  for (const [name] of CHOICES) {
+    const box = byId("settings").elements[name];
+    const now = optionNow(name);
+    if (![...box.options].some((one) => one.value === now)) box.append(made("option", { value: now }, now));
+    box.value = now;
+  }
+}
+
+byId("settings").append(
+  ...CHOICES.map(([name, text, options]) => element("label", text + " ", made("select", { name: name }, ...options.map(([value, words]) => made("option", { value: value }, words))))),
+  made("button", { type: "submit" }, "Apply")
+);
+byId("settings").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const boxes = CHOICES.map(([name]) => byId("settings").elements[name]);
+  const changed = boxes.filter((box) => box.value !== optionNow(box.name));
+  if (changed.length) set(Object.fromEntries(changed.map((box) => [box.name, asValue(box.name, box.value)])));
+});
