@@ -24,7 +24,7 @@ from plsdof.workbench.report.content import MOST_FEATURES, MOST_ROWS
 
 pytestmark = pytest.mark.browser
 
-SCREENS = ("table", "spectra", "model", "samples", "trials", "predict", "check", "out")
+SCREENS = ("table", "bench", "trials", "predict", "check", "out")
 SERVE = """
 import sys
 from pathlib import Path
@@ -138,33 +138,71 @@ def picture(browser, name):
         Image.open(file).convert("RGB").quantize(128).save(file, optimize=True)
 
 
+def release(browser):
+    """Release the trial at hand, on the workbench."""
+    go(browser, "bench")
+    find(browser, "#release").click()
+    wait_until(browser, "return document.getElementById('release').ariaPressed === 'true'")
+    wait_until_settled(browser)
+
+
+def choose_role(browser, name, role):
+    """Search a column and give it a role."""
+    search = find(browser, "#search")
+    search.clear()
+    search.send_keys(name)
+    script = (
+        "const box = document.querySelector(`[aria-label=${JSON.stringify('Role of ' + "
+        "arguments[0])}]`); box.value = arguments[1]; box.dispatchEvent(new Event('change'))"
+    )
+    browser.execute_script(script, name, role)
+    wait_until_settled(browser)
+
+
 def test_from_a_file_to_a_prediction(browser, address):
     visit(browser, address)
     assert find(browser, "#welcome").is_displayed()
     give(browser, "#screen-table .drop", GASOLINE)
     assert "octane" in find(browser, "#preview").text
-    role = find(browser, "th[data-role=response]").text
-    assert "octane" in role
+    assert find(browser, "[aria-label='Role of octane']").get_attribute("value") == "response"
+    assert find(browser, "#chart-table svg.plot").is_displayed()
     picture(browser, "app-table")
-    go(browser, "model")
+    go(browser, "bench")
     data = view(browser)
-    picture(browser, "app-model")
+    picture(browser, "app-bench")
+    assert find(browser, "#rail h3").text == "7 components"
+    # The four pictures and the answer are in sight without scrolling.
+    for chart in ("bench-first", "chart-errors", "chart-fit", "chart-distance"):
+        box = find(browser, f"#{chart} svg.plot").rect
+        assert box["y"] + box["height"] < 900
     assert_numbers_equal_data(browser, data)
     last = len(data["details"]) - 1
     assert press(browser, "END") == last
     assert_numbers_equal_data(browser, data)
+    # Only what is released predicts, is checked and is exported.
     go(browser, "predict")
+    assert "released" in find(browser, "#trouble").text
+    find(browser, "#trouble .mend").click()
+    wait_until(browser, "return document.getElementById('trouble').hidden")
+    assert "released octane: trial 1" in find(browser, "#standing").text
     give(browser, "#screen-predict .drop", GASOLINE)
     wait_until(browser, "return document.querySelectorAll('#predictions tbody tr').length === 60")
     assert "ok" in find(browser, "#predictions").text
     go(browser, "check")
     give(browser, "#screen-check .drop", GASOLINE)
     wait_until(browser, "return document.querySelectorAll('#checked tbody tr').length > 3")
-    assert "passed" in find(browser, "#checked").text
+    # The verdict first, then the chart, then the tests; nothing is significant to adjust.
+    order = browser.execute_script(
+        "return ['.verdict', '.chart', 'table'].map((one) => "
+        "document.querySelector('#checked ' + one).getBoundingClientRect().top)"
+    )
+    assert order == sorted(order)
+    assert "nothing to adjust" in find(browser, "#adjust").text
     picture(browser, "app-check")
     go(browser, "out")
     wait_until(browser, "return document.getElementById('python').textContent.includes('analyse')")
-    assert find(browser, "#command").text == "plsdof fit gasoline.csv --response octane"
+    command = browser.execute_script("return document.getElementById('command').textContent")
+    assert command == "plsdof fit gasoline.csv --response octane"
     assert_stays_here(browser, address)
 
 
@@ -172,18 +210,18 @@ def test_lasso_exclude_undo_redo_and_reload(browser, address):
     visit(browser, address)
     find(browser, "#demo").click()
     wait_until_settled(browser)
-    go(browser, "model")
-    lasso(browser, "fit", 0.3)
+    go(browser, "bench")
+    lasso(browser, "fit", 0.6)
     marked = find(browser, "#marked-names").text
     assert "samples" in marked
     # What is marked in one picture is marked in all.
     counts = browser.execute_script(
-        "return ['fit', 'residuals', 'leverage', 'distance'].map((id) => "
-        "document.getElementById('chart-' + id).data.slice(0, 3)"
-        ".reduce((n, t) => n + (t.marked || []).length, 0))"
+        "return ['fit', 'distance'].map((id) => document.getElementById('chart-' + id).data"
+        ".slice(0, 3).reduce((n, t) => n + (t.marked || []).length, 0))"
     )
-    assert counts[0] > 0
-    assert set(counts[1:]) == {counts[1]}
+    assert counts[0] == counts[1] > 0
+    # The reason has the focus.
+    assert browser.execute_script("return document.activeElement.id") == "why"
     picture(browser, "app-lasso")
     # A reason is needed.
     find(browser, "#marked button[type=submit]").click()
@@ -191,7 +229,8 @@ def test_lasso_exclude_undo_redo_and_reload(browser, address):
     assert state(browser)["options"].get("excluded") is None
     find(browser, "#why").send_keys("typing error")
     find(browser, "#marked button[type=submit]").click()
-    wait_until(browser, "return !document.getElementById('delta').hidden")
+    wait_until(browser, "return document.getElementById('delta') !== null")
+    assert "samples that both have" in find(browser, "#delta").text
     wait_until_settled(browser)
     excluded = state(browser)["options"]["excluded"]
     assert set(excluded.values()) == {"typing error"}
@@ -209,15 +248,15 @@ def test_lasso_exclude_undo_redo_and_reload(browser, address):
     wait_until_settled(browser)
     browser.refresh()
     wait_until_settled(browser)
-    assert find(browser, "#screen-model").is_displayed()
+    assert find(browser, "#screen-bench").is_displayed()
     assert state(browser)["options"]["excluded"] == excluded
-    go(browser, "samples")
-    rows = browser.find_elements("css selector", "#excluded tbody tr")
+    browser.execute_script("document.getElementById('away').open = true")
+    rows = browser.find_elements("css selector", "#excluded li")
     assert len(rows) == len(excluded)
     rows[0].find_element("css selector", "button").click()
     wait_until(
         browser,
-        f"return document.querySelectorAll('#excluded tbody tr').length === {len(rows) - 1}",
+        f"return document.querySelectorAll('#excluded li').length === {len(rows) - 1}",
     )
     wait_until_settled(browser)
     assert view(browser)["n"] == 61 - len(excluded)
@@ -226,7 +265,8 @@ def test_lasso_exclude_undo_redo_and_reload(browser, address):
     assert len(boxes) == 3
     boxes[0].click()
     browser.find_elements("css selector", "#trials tbody input[type=checkbox]")[1].click()
-    wait_until(browser, "return document.getElementById('chart-trials').data.length === 2")
+    wait_until(browser, "return (document.getElementById('chart-trials').data || []).length === 2")
+    assert "samples that both have" in find(browser, "#paired").text
     assert_stays_here(browser, address)
 
 
@@ -237,7 +277,7 @@ def test_preparation_is_a_chain_and_ranges_are_brushed(browser, address):
     visit(browser, address)
     find(browser, "#demo").click()
     wait_until_settled(browser)
-    go(browser, "spectra")
+    go(browser, "bench")
     for name in ("snv", "savgol"):
         Select(find(browser, "#step")).select_by_value(name)
         find(browser, "#add-step button").click()
@@ -246,16 +286,18 @@ def test_preparation_is_a_chain_and_ranges_are_brushed(browser, address):
         )
         wait_until_settled(browser)
     assert view(browser)["spectra"]["preprocessing"] == "snv,savgol:11:2:1"
-    picture(browser, "app-spectra")
-    find(browser, "#chain li:last-child button").click()
+    find(browser, "[aria-label='Earlier: savgol:11:2:1']").click()
     wait_until(browser, "return document.querySelector('#chain li').textContent.includes('savgol')")
     wait_until_settled(browser)
     find(browser, "#chain li:last-child input").click()
     wait_until(browser, "return !document.querySelector('#chain li:last-child input').checked")
     wait_until_settled(browser)
     assert view(browser)["spectra"]["preprocessing"] == "savgol:11:2:1"
+    find(browser, "#first-raw").click()
+    find(browser, ".left details:nth-of-type(2) summary").click()
     find(browser, "#brush").click()
-    plot = find(browser, "#chart-spectra-raw svg.plot")
+    wait_until_settled(browser)
+    plot = find(browser, "#bench-first svg.plot")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
     wait_until_settled(browser)
     drag = ActionChains(browser).move_to_element_with_offset(plot, -60, 0).click_and_hold()
@@ -284,13 +326,11 @@ def test_two_tabs_share_a_session(browser, address):
     browser.close()
     browser.switch_to.window(first)
     # The first tab is behind: its next step is refused, and it takes over what was done.
-    find(browser, "#tab-spectra").click()
-    wait_until_settled(browser)
-    if "--cv 5" not in browser.execute_script(
-        "return document.getElementById('command').textContent"
-    ):
-        find(browser, "#add-step button").click()
-    wait_until(browser, "return document.getElementById('command').textContent.includes('--cv 5')")
+    go(browser, "bench")
+    if state(browser)["options"].get("chain") is None:
+        browser.execute_script("document.querySelector('#add-step button').click()")
+    script = "return document.getElementById('standing').textContent.includes('cv 5')"
+    wait_until(browser, script)
     assert state(browser)["options"]["cv"] == "5"
 
 
@@ -298,7 +338,7 @@ def test_what_takes_long_is_stopped_and_the_last_answer_stays(browser, address):
     visit(browser, address)
     find(browser, "#demo").click()
     wait_until_settled(browser)
-    go(browser, "model")
+    go(browser, "bench")
     long = (
         "fetch('/event', {method: 'POST', headers: {'x-plsdof': 'page'}, body: JSON.stringify("
         "{do: 'set', options: {permutations: 200000}})}).then(() => arguments[0]())"
@@ -308,7 +348,10 @@ def test_what_takes_long_is_stopped_and_the_last_answer_stays(browser, address):
     wait_until(browser, "return !document.getElementById('busy').hidden")
     find(browser, "#stop").click()
     wait_until(browser, "return document.getElementById('trouble').textContent.includes('Stopped')")
-    find(browser, "#trouble button").click()  # undo
+    wait_until_settled(browser)
+    # The fit does not run again by itself.
+    assert browser.execute_script("return document.getElementById('busy').hidden")
+    find(browser, "#undo").click()
     wait_until_settled(browser)
     assert view(browser)["n"] == 60
 
@@ -327,8 +370,9 @@ def test_a_large_table_says_what_is_drawn_as_a_sample(browser, address, tmp_path
     find(browser, "#screen-table .drop input[type=file]").send_keys(str(file))
     wait_until(browser, "return !document.getElementById('busy').hidden")
     wait_until_settled(browser, 600)
-    go(browser, "model", 600)
-    words = find(browser, "#screen-model").text
+    go(browser, "bench", 600)
+    words = browser.execute_script("return document.getElementById('folds').textContent")
+    words = " ".join(words.split())
     # What is drawn is a part, and not more than the page can bear.
     for what, total, most in (("rows", 2000, MOST_ROWS), ("predictors", 3000, MOST_FEATURES)):
         drawn = [int(n) for n in re.findall(rf"(\d+) of {total} {what} are drawn", words)]
@@ -336,7 +380,6 @@ def test_a_large_table_says_what_is_drawn_as_a_sample(browser, address, tmp_path
         assert 0 < min(drawn) <= max(drawn) <= most
     assert press(browser, "END") > 0
     wait_until_settled(browser)
-    go(browser, "spectra")
     assert_stays_here(browser, address)
 
 
@@ -361,13 +404,16 @@ def test_a_hostile_table_does_no_harm(browser, address, tmp_path):
     visit(browser, address)
     give(browser, "#screen-table .drop", hostile_table(tmp_path))
     assert "img src" in find(browser, "#preview").text
+    choose_role(browser, "%{y}<br>", "response")
     for screen in SCREENS:
         go(browser, screen)
-    go(browser, "samples")
-    find(browser, "#samples tbody input").click()
+    go(browser, "bench")
+    browser.execute_script("document.getElementById('fold-samples').open = true")
+    wait_until(browser, "return document.querySelector('#samples tbody input') !== null")
+    browser.execute_script("document.querySelector('#samples tbody input').click()")
     find(browser, "#why").send_keys("<img src=x onerror=window.hacked=6>")
     find(browser, "#marked button[type=submit]").click()
-    wait_until(browser, "return document.querySelectorAll('#excluded tbody tr').length === 1")
+    wait_until(browser, "return document.querySelectorAll('#excluded li').length === 1")
     wait_until_settled(browser)
     for screen in SCREENS:
         go(browser, screen)
@@ -386,17 +432,14 @@ def test_classes_are_shown_and_predicted(browser, address, tmp_path):
     frame.to_csv(file, index=False)
     visit(browser, address)
     give(browser, "#screen-table .drop", file)
-    script = (
-        "const box = document.querySelector('[aria-label=\"Role of kind\"]');"
-        "box.value = 'response'; box.dispatchEvent(new Event('change'))"
-    )
-    browser.execute_script(script)
-    wait_until(browser, "return document.querySelector('#part-found svg') !== null")
-    go(browser, "model")
+    choose_role(browser, "kind", "response")
+    wait_until(browser, "return document.querySelector('#rail h3') !== null")
+    go(browser, "bench")
     picture(browser, "app-classes")
     assert sticking_out(browser) == []
-    assert not find(browser, "#tab-samples").is_enabled()
-    for screen in ("spectra", "trials", "out", "predict"):
+    assert "misclassified" in find(browser, "#rail").text
+    release(browser)
+    for screen in ("trials", "out", "predict"):
         go(browser, screen)
     give(browser, "#screen-predict .drop", file)
     wait_until(browser, "return document.querySelectorAll('#predictions tbody tr').length === 60")

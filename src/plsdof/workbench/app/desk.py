@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from plsdof.errors import InvalidInputError
+from plsdof.models.writing import plain
 from plsdof.workbench.app.session import (
     Adjust,
     Event,
@@ -22,7 +23,6 @@ from plsdof.workbench.app.session import (
     key_of,
 )
 from plsdof.workbench.app.view import ENDINGS
-from plsdof.workbench.tables.writing import plain
 
 
 class StoppedError(Exception):

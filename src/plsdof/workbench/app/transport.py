@@ -34,17 +34,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-<<<<<<<< HEAD:src/plsdof/workbench/app/server.py
 from plsdof.errors import InvalidInputError, PlsdofError
-from plsdof.models.writing import plain
-from plsdof.workbench.app.session import (
-    Adjust,
-    Event,
-    Fitted,
-========
 from plsdof.workbench.app.desk import Desk, StoppedError
 from plsdof.workbench.app.session import (
->>>>>>>> 4eef884a (App: one workbench screen with four linked pictures and the answer; only a released model predicts; every column reachable; work that is not wanted any more is given up):src/plsdof/workbench/app/transport.py
     Session,
     Tools,
     as_event,
@@ -53,17 +45,9 @@ from plsdof.workbench.app.session import (
     remove,
     sessions_in,
 )
-<<<<<<<< HEAD:src/plsdof/workbench/app/server.py
-from plsdof.workbench.app.view import ENDINGS
-from plsdof.workbench.app.worker import StoppedError, Worker
-from plsdof.workbench.report.document import script, style
-from plsdof.workbench.tables.reading import files_in
-========
 from plsdof.workbench.app.view import Workbench
-from plsdof.errors import InvalidInputError, PlsdofError
-from plsdof.workbench.tables.reading import files_in
 from plsdof.workbench.report.document import script, style
->>>>>>>> 4eef884a (App: one workbench screen with four linked pictures and the answer; only a released model predicts; every column reachable; work that is not wanted any more is given up):src/plsdof/workbench/app/transport.py
+from plsdof.workbench.tables.reading import files_in
 
 # Bytes of one upload, and how many files it may have; bytes of an event.
 MOST_UPLOADED, MOST_FILES, MOST_EVENT = 200_000_000, 2000, 1_000_000

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from plsdof._core.axes import header_number
 from plsdof._core.choice import LEFT_OUT, as_good
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
@@ -30,7 +31,6 @@ from plsdof.workbench.report._numbers import evenly_spaced, rounded
 from plsdof.workbench.report.classes import class_body
 from plsdof.workbench.report.content import MOST_MODELS, View, classes, report_content
 from plsdof.workbench.report.document import fragment
-from plsdof.workbench.tables.columns import header_number
 from plsdof.workbench.tables.joining import labels_of
 from plsdof.workbench.tables.table import Table
 from plsdof.workbench.tables.writing import write_tables

@@ -255,13 +255,13 @@ function showExcluded() {
   const found = Object.entries(session.options.excluded || {});
   byId("away").hidden = !found.length;
   const away = content && content.excluded;
-  const body = found.map(([number, why]) => {
+  const items = found.map(([number, why]) => {
     const k = away ? away.number.indexOf(Number(number)) : -1;
-    const predicted = k < 0 ? "" : shown(away.predicted[Math.min(state.place - first, away.predicted.length - 1)][k]);
-    return ["row " + number, k < 0 ? "" : shown(away.observed[k]), predicted, element("bdi", why), button("Back", () => send({ do: "include", rows: [Number(number)] }), { "aria-label": "Bring back row " + number })];
+    const values = k < 0 ? "" : ", measured " + shown(away.observed[k]) + ", predicted " + shown(away.predicted[Math.min(state.place - first, away.predicted.length - 1)][k]);
+    return element("li", "row " + number + ": ", element("bdi", why), values, " ", button("Back", () => send({ do: "include", rows: [Number(number)] }), { "aria-label": "Bring back row " + number }));
   });
   const all = button("Bring all back", () => send({ do: "include", rows: found.map(([number]) => Number(number)) }));
-  byId("excluded").replaceChildren(tableOf(["Sample", "Measured", "Predicted", "Reason", ""], body), all);
+  byId("excluded").replaceChildren(made("ul", { className: "plain" }, ...items), all);
 }
 
 function showHistory() {

@@ -1,5 +1,6 @@
 // Trials: every model of the session, two side by side, one released.
 let compared = [];
+const ERRORS = { calibration: "RMSEC", "cross-validation": "RMSECV", test: "RMSEP", misclassified: "Misclassified" };
 const hasResult = (one) => Boolean(one.summary && one.summary.errors);
 const kinds = () => Object.keys(ERRORS).filter((kind) => session.trials.some((one) => hasResult(one) && kind in one.summary.errors));
 
