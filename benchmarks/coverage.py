@@ -4,14 +4,15 @@ Run with ``python benchmarks/coverage.py [--repeats 200] [--only TEXT]``. Result
 ``results/coverage.json``: a run that was stopped goes on from there; ``--page docs/coverage.md``
 writes the tables into that page. Measured are
 
-observations    new responses at new rows, by the intervals of rows left out of the single choice
+observations    new responses at new rows, by the intervals of held-out rows of the single choice
                 and of the average: simulated designs with 8 to 400 rows, random splits of real
                 data; of spectra the average over recipes, too. Beside it the tenth of the new rows
                 with the largest leverages, and the mean width relative to intervals of one width
 groups          new responses of new groups, with groups left out together and with groups ignored
 noise           the noise level of the single choice and of the average over the true one
 thirds          under heteroscedastic noise, rows with little, medium and much of it
-coefficients    E[beta_m], m the median choice: X fixed (noise from rows left out or the Jacobian,
+coefficients    E[beta_m], m the median choice: X fixed (noise from cross-validation or the
+Jacobian,
                 HC3), and X random (jackknife)
 others          new observations by the normal distribution; the true mean by kind "mean";
                 false alarms of T^2 and Q on new rows, nominal 5 %

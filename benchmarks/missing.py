@@ -3,7 +3,7 @@
 Run with ``python benchmarks/missing.py [--repeats 20]``; results go to ``results/missing.json``.
 In five designs a share of the cells of X, also of new rows, is missing at random.
 
-observations   new responses by the intervals of rows left out, imputation made anew without them
+observations   new responses by the intervals of held-out rows, imputation made anew without them
 coefficients   E[beta_m] of complete data; X, its holes and m (the median choice) fixed, normal
                noise of constant variance in all designs, noise level of the Jacobian; the
                completed X is taken for measured

@@ -1,4 +1,4 @@
-"""Numbers against ball arithmetic on fresh problems: paths, rows left out, PLS2, kernels.
+"""Numbers against ball arithmetic on fresh problems: paths, held-out rows, PLS2, kernels.
 
 Run with ``python benchmarks/oracle.py [--problems 200] [--seed 1] [--doors TEXT ...]`` (needs
 python-flint). Problems are those of tests/core/test_against_the_oracle.py, most of them at the edge
@@ -46,7 +46,7 @@ def whole_path(X: Any, y: Any, options: dict[str, Any]) -> Iterator[tuple[Any, A
 
 
 def rows_left_out(X: Any, y: Any, options: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield errors of left-out residuals, and of cross-validated predictions."""
+    """Yield errors of cross-validated residuals, and of cross-validated predictions."""
     scale, fold = options["scale"], np.arange(len(y)) % FOLDS
     if _degenerate(X, fold, scale):
         return

@@ -114,7 +114,7 @@ def _report(X: Any, y: np.ndarray, max_components: int) -> dict[str, Any]:
 
     started = time.perf_counter()
     path = fit(X, y, max_components)
-    # With the noise level of RSS and Degrees of Freedom: that of rows left out is another job.
+    # With the noise level of RSS and Degrees of Freedom: that of held-out rows is another job.
     m = int(path.select("bic", noise="dof").n_components)
     coef, noise = path.coef[m], path.noise_variance("dof")
     seconds = time.perf_counter() - started

@@ -3,7 +3,7 @@ Should I choose one model, or average all of them?
 ==================================================
 
 Where the data do not tell two numbers of components apart, a weighted average of the models is
-often the better predictor. Its weights make the error of rows left out small, which is also how
+often the better predictor. Its weights make the cross-validated error small, which is also how
 the default chooses one model. It is one more model, with Degrees of Freedom of its own.
 """
 

@@ -3,7 +3,7 @@ How sure can I be of a prediction?
 ==================================
 
 Every prediction of a fitted model comes with limits for a new measurement. Their width is a
-quantile of the errors of rows left out, so that nothing is assumed about the distribution of the
+quantile of the cross-validated errors, so that nothing is assumed about the distribution of the
 noise.
 """
 

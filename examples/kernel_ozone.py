@@ -3,7 +3,7 @@ Kernel PLS on the ozone data
 ============================
 
 A Gaussian kernel lets PLS bend. Its width and the number of components are chosen together, by the
-error of rows left out, and the fit comes with pointwise intervals.
+cross-validated error, and the fit comes with pointwise intervals.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ from plsdof.datasets import load_ozone
 from plsdof.inference import prediction_interval
 
 # %%
-# 203 days, 12 predictors. Linear PLS and kernel PLS, both chosen by rows left out:
+# 203 days, 12 predictors. Linear PLS and kernel PLS, both chosen by cross-validation:
 data = load_ozone()
 X, y = data.data, data.target
 widths = np.logspace(-2, 1, 7) / X.shape[1]
@@ -25,7 +25,7 @@ print("linear:", straight.message)
 print(f"kernel, gamma = {bent.gamma_:.2g}:", bent.selection_.message)
 
 # %%
-# The price and the gain: Degrees of Freedom, noise level and error of rows left out.
+# The price and the gain: Degrees of Freedom, noise level and cross-validated error.
 models = {
     "linear PLS": linear[straight.index],
     "kernel PLS": bent.model_,

@@ -43,13 +43,13 @@ SpectraDisplay.from_model(
 )
 
 # %%
-# Rows left out choose the number of components. Where many models are as good, it says so.
+# Held-out rows choose the number of components. Where many models are as good, it says so.
 CriterionDisplay.from_estimator(model)
 print(model[-1].selection_.message)
 print(f"{model[-1].dof_:.2f} Degrees of Freedom")
 
 # %%
-# Predicted against measured, for rows of the fit, rows left out, and rows kept apart. Only the
+# Predicted against measured, for rows of the fit, held-out rows, and rows kept apart. Only the
 # last ones had no part in any choice.
 PredictionDisplay.from_model(model, X.iloc[test], y.iloc[test], response="octane")
 merit = figures_of_merit(y.iloc[test], model.predict(X.iloc[test]))

@@ -3,8 +3,8 @@ Smooth coefficient curves for spectra
 =====================================
 
 Penalised PLS puts a price on the roughness of the coefficient curve. The Degrees of Freedom stay
-exact. The strength of the penalty and the number of components are chosen together, by the error of
-rows left out.
+exact. The strength of the penalty and the number of components are chosen together, by the
+cross-validated error.
 """
 
 import matplotlib.pyplot as plt

@@ -149,7 +149,7 @@ def compare_splits(
     test_size : float or int
         Share, or number, of the rows (or groups) to test on.
     groups : (n,) array, optional
-        Rows with the same label stay together, in splits, rows left out and cross-validation.
+        Rows with the same label stay together, in splits, held-out rows and cross-validation.
     max_components : int, optional
         Largest model of PLS and PCR; 30 as in the paper.
     scale : bool

@@ -1,4 +1,4 @@
-"""Rows left out by PLS on any kernel, in ball arithmetic: a plain refit for every fold.
+"""Held-out rows by PLS on any kernel, in ball arithmetic: a plain refit for every fold.
 
 The fit of m components is the best one in the span of K y, ..., K^m y, K the centred kernel matrix
 of the training rows; normal equations, 3000 bits. No recursion, no decomposition.
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def exact_left_out(gram, X, y, fold, components, *, scale=False, bits=3000):
-    """Return y minus predictions of the rows left out. Shape (components + 1, n).
+    """Return y minus cross-validated predictions. Shape (components + 1, n).
 
     ``gram`` leads from rows, an object array of balls, to their kernel matrix.
     """

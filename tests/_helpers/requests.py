@@ -71,7 +71,7 @@ REQUESTS = {
     "no component": fit("table.csv", components=0),
     "ridge": fit("table.csv", method="ridge"),
     "pcr": fit("table.csv", method="pcr", cv="5"),
-    # Rows left out
+    # Held-out rows
     "one by one": fit("table.csv", cv="loo"),
     "random folds": fit("table.csv", cv="5", seed=3),
     "blocks": fit("table.csv", cv="blocks:5"),

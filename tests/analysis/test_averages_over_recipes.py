@@ -107,7 +107,7 @@ def test_rows_of_a_test_and_of_files_are_predicted_by_the_average(tmp_path, gaso
     assert inside == fitted["test"]["inside"]
     assert 'id="chart-recipes"' in report.read_text(encoding="utf-8")
     shown = run("fit", file, "-r", "octane", *options).stdout
-    assert "Recipes, by rows left out" in shown
+    assert "Recipes, by cross-validation" in shown
     assert "most weight" in shown
 
 

@@ -1,4 +1,4 @@
-"""T^2 and Q of rows left out, and limits from them."""
+"""T^2 and Q of held-out rows, and limits from them."""
 
 import numpy as np
 import pytest

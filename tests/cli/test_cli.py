@@ -272,7 +272,7 @@ def test_models_that_interpolate_have_intervals_by_rows_left_out(tmp_path):
     frame = pd.DataFrame(rng.normal(size=(6, 9)), columns=list("yabcdefgh"))
     frame.to_csv(tmp_path / "table.csv", index=False)
     options = ("fit", tmp_path / "table.csv", "-r", "y", "--components", 5)
-    # Rows left out tell a noise level all the same, however the table is read.
+    # Held-out rows tell a noise level all the same, however the table is read.
     for more in ((), ("--streamed",)):
         assert run_json(*options, *more)["coefficients"][0]["std_error"] > 0
     # More Degrees of Freedom than rows are not the same thing.

@@ -50,7 +50,7 @@ def test_fit_prints_and_writes_a_classification(file, tmp_path):
     assert re.search("img-src[^;]*data:", page)
     assert "color-scheme: light dark" in page
     assert "ClassErrors" not in page
-    # One error of rows left out: that of the table, with the choice made again.
+    # One cross-validated error: that of the table, with the choice made again.
     errors = run_json("fit", file, "-r", "origin", "--split", "random:0.3")["errors"]
     assert f"Error {errors['left-out']['error']:.3g}," in page
     assert not re.search("log loss[^)]*error", page)

@@ -39,7 +39,7 @@ def test_groups_stay_together_in_cross_validation(tmp_path, ids):
         errors = [row["rmsecv"] for row in found["path"]]
         np.testing.assert_allclose(errors, expected, rtol=1e-9)
         assert found["recipe"]["groups"] == "Sample ID"
-        assert f"{folds} folds" in found["recipe"]["rows left out to validate"] or folds == 12
+        assert f"{folds} folds" in found["recipe"]["held-out rows to validate"] or folds == 12
         models = run_json("compare", file, *options, cv)["models"]
         errors = [row["rmsecv"] for row in models if row["method"] == "pls"]
         np.testing.assert_allclose(errors, expected, rtol=1e-9)

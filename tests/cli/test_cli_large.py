@@ -64,7 +64,7 @@ def assert_same_numbers(found, expected):
     assert found.keys() == expected.keys()
     assert len(expected) > 70
     for place, value in expected.items():
-        # Errors of rows left out are good to 1e-6 of themselves; that is what a choice needs.
+        # Cross-validated errors are good to 1e-6 of themselves; that is what a choice needs.
         rel = 1e-6 if "rmsecv" in str(place[-1]) else 1e-8
         assert found[place] == pytest.approx(value, rel=rel, abs=1e-10), place
 
@@ -199,7 +199,7 @@ def test_reports_and_plots_show_a_sample_of_the_rows_and_say_so(spectra, tmp_pat
     assert data["rows"]["labels"] == drawn["id"].tolist()
     np.testing.assert_allclose(data["rows"]["observed"], drawn["fat"], rtol=1e-3)
     assert data["rows"]["number"] != list(range(21, 71))
-    # Predictions of the chosen model, and of rows left out, are those of the table in memory.
+    # Predictions of the chosen model, and of held-out rows, are those of the table in memory.
     run("fit", spectra / "table.csv", *options, "--report", tmp_path / "w.html", "-q")
     whole = embedded(tmp_path / "w.html")
     places = [whole["rows"]["number"].index(number) for number in data["rows"]["number"]]
@@ -290,7 +290,7 @@ def test_fit_then_predict_gives_the_fitted_values(tmp_path):
     found = run_json("predict", model, tmp_path / "table.csv")
     expected = run_json("predict", whole, tmp_path / "table.csv")
     for one in (*found["predictions"], *expected["predictions"]):
-        # Limits by rows left out, and what follows from them, need the rows in memory.
+        # Limits by cross-validation, and what follows from them, need the rows in memory.
         for key in [key for key in one if "limit" in key or "unusual" in key]:
             del one[key]
     assert_same_numbers(found["predictions"], expected["predictions"])
@@ -331,7 +331,7 @@ def _assert_predicts(model, frame, new, fitted):
     expected = fitted["intercept"]["value"] + frame.drop(columns="y").to_numpy() @ coef
     found = [one["prediction"] for one in predicted["predictions"]]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
-    # Intervals of an observation need rows left out only.
+    # Intervals of an observation need cross-validation only.
     assert {"row", "observed", "prediction", "lower", "upper"} <= set(predicted["predictions"][0])
 
 
@@ -495,7 +495,7 @@ def test_rows_with_missing_values_are_dropped_from_files_as_from_memory(
     assert any("rows dropped because of missing values" in note for note in found["notes"])
     same = {place: value for place, value in numbers(known["path"]).items() if "dof" in place}
     found = {place: value for place, value in numbers(found["path"]).items() if "dof" in place}
-    same = dict(list(same.items())[: len(found)])  # rows left out end a path that is not streamed
+    same = dict(list(same.items())[: len(found)])  # held-out rows end a path that is not streamed
     close = {place: pytest.approx(value, rel=1e-6, abs=1e-9) for place, value in same.items()}
     assert dict(list(found.items())[: len(close)]) == close
 

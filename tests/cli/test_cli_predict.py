@@ -139,7 +139,7 @@ def test_a_model_that_reproduces_its_rows_says_that_q_has_no_limit(tmp_path):
     found = run_json("predict", model, file)
     expected = "The components reproduce X: Q is 0 in all training rows and has no limit."
     assert expected in found["notes"]
-    # Rows left out know the error, although the fit leaves no residual.
+    # Held-out rows know the error, although the fit leaves no residual.
     row = found["predictions"][0]
     assert row["upper"] - row["lower"] > 0.1
 

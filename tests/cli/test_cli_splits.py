@@ -68,7 +68,7 @@ def test_mistakes_are_one_sentence_and_write_nothing(tmp_path, options):
 def test_folds_of_consecutive_rows(streamed):
     options = ("--cv", "blocks:5", "--components", "3", "--no-scale", *["--streamed"] * streamed)
     content = run_json("fit", GASOLINE, "-r", "octane", *options, "--no-std-errors")
-    assert content["recipe"]["rows left out to validate"] == "5 folds of consecutive rows"
+    assert content["recipe"]["held-out rows to validate"] == "5 folds of consecutive rows"
     from sklearn.cross_decomposition import PLSRegression
     from sklearn.model_selection import KFold, cross_val_predict
 

@@ -27,7 +27,7 @@ EXPECTED = pls_path(SPECTRA, FAT, scale=False).dof
 
 
 def assert_dof(found, expected=EXPECTED):
-    """Compare the models that rows left out reach."""
+    """Compare the models that held-out rows reach."""
     dof = [one["dof"] for one in found["path"]]
     assert len(dof) > 4
     np.testing.assert_allclose(dof, expected[: len(dof)], rtol=1e-9)

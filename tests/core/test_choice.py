@@ -1,4 +1,4 @@
-"""Choice by rows left out and by criteria, averages, remarks, widths of intervals."""
+"""Choice by cross-validation and by criteria, averages, remarks, widths of intervals."""
 
 import dataclasses
 
@@ -18,7 +18,7 @@ from plsdof.errors import InvalidInputError, NotAvailableError
 
 
 def made(E, rss=None, fold=None, **other):
-    """A left-out matrix of given residuals (K, n)."""
+    """A held-out matrix of given residuals (K, n)."""
     E = np.asarray(E, dtype=float)
     K, n = E.shape
     common = {
@@ -380,7 +380,7 @@ def test_few_rows_and_groups_take_student_s_t():
 
 @pytest.mark.slow
 def test_intervals_cover_new_observations():
-    """Split conformal scores of rows left out: 400 data sets, standard error about 1 %."""
+    """Split conformal scores of held-out rows: 400 data sets, standard error about 1 %."""
     covered = []
     for seed in range(400):
         X, y = make_problem(60, 10, seed=seed, decay=1.0, noise=1.0)

@@ -1,4 +1,4 @@
-"""The choice by rows left out, its intervals and its noise level, over many draws."""
+"""The choice by cross-validation, its intervals and its noise level, over many draws."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Rows left out: one recursion for all folds against plain refits, one by one."""
+"""Held-out rows: one recursion for all folds against plain refits, one by one."""
 
 import warnings
 

@@ -116,7 +116,7 @@ def test_a_path_owns_its_rows(change, later):
     np.testing.assert_array_equal(LATER[later](path), expected)
 
 
-LARGE = LATER | {"rows left out": lambda path: path.select().scores}
+LARGE = LATER | {"held-out rows": lambda path: path.select().scores}
 
 
 @pytest.mark.parametrize("later", LARGE)

@@ -39,7 +39,7 @@ def blobs(n=90, p=6, classes=3, spread=4.0, seed=0):
 
 
 def left_out_predictions(X, codes, m, folds):
-    """Return scikit-learn's predictions of rows left out, and of the fit to all rows."""
+    """Return scikit-learn's cross-validated predictions, and of the fit to all rows."""
     count = codes.max() + 1
     Y = codes.astype(float)[:, None] if count == 2 else np.eye(count)[codes]
     # Y is not scaled; its power method needs more than the usual six digits.
@@ -58,7 +58,7 @@ def test_decisions_are_those_of_scikit_learn(classes, m):
     left, fitted = left_out_predictions(X, codes, m, folds)
     basis = directions(fitted, min(m, classes - 1))
     lda = LinearDiscriminantAnalysis("lsqr").fit(left @ basis, codes)
-    # The analysis is of rows left out, and applied to the fit to all rows.
+    # The analysis is of held-out rows, and applied to the fit to all rows.
     found, expected = model.decision_function(X), lda.decision_function(fitted @ basis)
     if classes > 2:  # one constant per row is free
         found, expected = (one - one.mean(axis=1, keepdims=True) for one in (found, expected))

@@ -1,4 +1,4 @@
-"""PLSRegressor(missing="impute"): holes filled by X alone, made again without rows left out."""
+"""PLSRegressor(missing="impute"): holes filled by X alone, made again without held-out rows."""
 
 import numpy as np
 import pytest

@@ -60,7 +60,7 @@ def test_an_average_is_the_best_point_of_paths_made_by_hand():
         for m in np.flatnonzero(own)
     )
     np.testing.assert_allclose(model.model_.leverage_at(X), h, rtol=1e-9)
-    # Every recipe has spent what its own rows left out say.
+    # Every recipe has spent what its own held-out rows say.
     used = [(own, left) for own, left in zip(weights, pool, strict=True) if own.any()]
     each = [left.spent(own / own.sum(), len(Y), chosen=True) for own, left in used]
     shares = np.array([own.sum() for own, _ in used])

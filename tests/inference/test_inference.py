@@ -22,7 +22,7 @@ from plsdof.inference import jackknife, residual_bootstrap
 def test_full_model_equals_ordinary_least_squares_inference():
     X, y = make_problem(40, 4, seed=1)
     ols = sm.OLS(y, sm.add_constant(X)).fit()
-    # With all components every noise level but that of rows left out is the unbiased one.
+    # With all components every noise level but that of held-out rows is the unbiased one.
     result = inference.coefficient_inference(pls_path(X, y)[4], level=0.9, noise="jacobian")
     np.testing.assert_allclose(result.coef, ols.params[1:], rtol=1e-8)
     np.testing.assert_allclose(result.std_error, ols.bse[1:], rtol=1e-8)

@@ -1,4 +1,4 @@
-"""Rows left out by kernel and penalised PLS, against refits in ball arithmetic."""
+"""Held-out rows by kernel and penalised PLS, against refits in ball arithmetic."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""PLS2: rows left out, choice."""
+"""PLS2: held-out rows, choice."""
 
 from dataclasses import replace
 

@@ -14,8 +14,8 @@ exact        the closed form of all models: fits, derivatives, covariances
 dof_range    Degrees of Freedom for responses with other noise
 routes       from data to the closed form, the fast way first
 recursion    Partial Least Squares on many training sets at once
-left_out     the left-out matrix: residuals of rows by the fits without them
-store        left-out rows and the recursion of a path, each made once
+left_out     the held-out matrix: residuals of rows by the fits without them
+store        held-out rows and the recursion of a path, each made once
 criteria     noise level, information criteria: functions of arrays
 choice       one model, or an average, and the choice in words
 path         every model of one method on one data set

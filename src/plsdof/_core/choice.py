@@ -1,14 +1,14 @@
 r"""Choosing a model, or an average of models, and putting the choice into words.
 
-*By rows left out.* With the left-out matrix E (`plsdof._core.left_out`), P_m = |E_m|^2, the best
+*By cross-validation.* With the held-out matrix E (`plsdof._core.left_out`), P_m = |E_m|^2, the best
 model m* = argmin P, s^2 = P_{m*} / n and Degrees of Freedom d_m, one objective
 
     J(w) = |sum_m w_m E_m|^2 + 2 c s^2 sum_m w_m d_m,     w >= 0,  sum w = 1,  m <= m* + 2
 
 judges single models (the vertices of the simplex of weights) and averages (its points) alike. The
 best vertex is the choice, the best point the average (jackknife model averaging, Hansen & Racine
-2012). d_m are the left-out Degrees of Freedom n (1 - sqrt(RSS_m / P_m)), so that nothing needs to
-be decomposed.
+2012). d_m are the cross-validated Degrees of Freedom n (1 - sqrt(RSS_m / P_m)), so that nothing
+needs to be decomposed.
 
 *Over recipes.* Models of several recipes (scalings, preprocessing, kernel widths, penalties) with
 the same folds are one pool: m runs over the models of each recipe r up to m*_r + 2, s^2 belongs to
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 # The price of a Degree of Freedom, c: one number, with the same result from 0.05 to 0.3. The
-# textbook has 0; a little decides between models that rows left out cannot tell apart.
+# textbook has 0; a little decides between models that held-out rows cannot tell apart.
 _PRICE = 0.1
 # Weights below this one are rounding of the quadratic problem.
 _NO_WEIGHT = 1e-9
@@ -81,7 +81,7 @@ _TEXTS = {
     "standard error of the difference.",
     "as-good-recipes": "As good: {named}.",
     "exhausted-folds": "Without the rows of fold {named} the data do not support {label}: a "
-    "smaller model took its place there, and the error of rows left out is not that of this model.",
+    "smaller model took its place there, and the cross-validated error is not that of this model.",
     "average": "The average of models has an error of {error:.4g}, {gain:.0f}% lower.",
 }
 
@@ -118,7 +118,7 @@ class Selection:
     remarks : tuple of Remark
         Anything unusual about it, found when first read.
     left_out : LeftOut or None
-        The rows left out behind the choice, if it is theirs.
+        The held-out rows behind the choice, if it is theirs.
     pool : tuple of LeftOut
         Those of all recipes, where several were compared.
     recipes : tuple of str
@@ -198,7 +198,7 @@ class Selection:
         )
 
 
-# By rows left out: one objective, its best vertex and its best point
+# By cross-validation: one objective, its best vertex and its best point
 # -------------------------------------------------------------------
 
 
@@ -211,7 +211,7 @@ class Objective:
     recipes, models : (T,) arrays of int
         The recipe of a model, and its row in the path of that recipe.
     residuals : (T, n) array
-        Of the rows left out, times the roots of their weights.
+        Of the held-out rows, times the roots of their weights.
     losses, price : (T,) arrays
         Sums of squares (or of Huber's loss) of single models, and 2 c s^2 d_m.
     eligible : (T,) array of bool
@@ -323,7 +323,7 @@ def objective(
 def chosen_without(
     pool: Sequence[LeftOut], loss: str = "squared", *, average: bool = False
 ) -> tuple[Array, Array]:
-    """Return residuals and leverages of rows left out by the choice made again without their fold.
+    """Return residuals and leverages of held-out rows by the choice made again without their fold.
 
     The matrices stay what they are; the choice, or the weights, are those of the other folds.
     Shapes (n,).
@@ -457,7 +457,7 @@ def _defined(values: Array) -> npt.NDArray[np.intp]:
     if not len(defined):
         raise NotAvailableError(
             "The criterion is not defined for any model (too many Degrees of Freedom for the "
-            "number of observations, or no noise level); use rows left out, or give noise=."
+            "number of observations, or no noise level); use cross-validation, or give noise=."
         )
     return defined
 
@@ -471,7 +471,7 @@ _RULE_WORDS = {
     "first-minimum": "the first minimum of {}",
     "global-minimum": "the smallest {} of all",
     "minimum": "the smallest {}",
-    "best-model": "the smallest error of rows left out, with a small price for complexity",
+    "best-model": "the smallest cross-validated error, with a small price for complexity",
     "one-standard-error": "the simplest model within one standard error of the smallest {}",
     "randomization": "the simplest model that is not worse by {} (randomization test)",
     "given": "as asked for",
@@ -508,12 +508,12 @@ def average_in_words(weights: Array, labels: Sequence[str], rmse: float) -> str:
     Examples
     --------
     >>> average_in_words(np.array([0.7, 0.3]), ["1 component", "alpha = 0.5"], 4.2)
-    'average of 2 models (error of rows left out 4.2): 1 component .70, alpha = 0.5 .30.'
+    'average of 2 models (cross-validated error 4.2): 1 component .70, alpha = 0.5 .30.'
     """
     heaviest = [i for i in np.argsort(-weights, kind="stable") if weights[i] >= 0.01][:_MOST_NAMED]
     parts = ", ".join(f"{labels[i]} {f'{weights[i]:.2f}'.removeprefix('0')}" for i in heaviest)
     count = plural(int(np.count_nonzero(weights)), "model")
-    return f"average of {count} (error of rows left out {rmse:.4g}): {parts}."
+    return f"average of {count} (cross-validated error {rmse:.4g}): {parts}."
 
 
 Label = Callable[[int, int], str]
@@ -537,7 +537,7 @@ def by_left_out(
     *,
     average: bool = False,
 ) -> Selection:
-    """Return the best single model by rows left out, or the best average.
+    """Return the best single model by cross-validation, or the best average.
 
     Parameters
     ----------
@@ -565,7 +565,7 @@ def by_left_out(
             said = (remark("empty-model", better=label(recipe, best)),)
     else:
         recipe, index = found.best_vertex()
-        error = f"error of rows left out {pool[recipe].rmse[index]:.4g}"
+        error = f"cross-validated error {pool[recipe].rmse[index]:.4g}"
         summary = f"{label(recipe, index)} ({error}): {rule_in_words('best-model', '')}."
         longer = paths[recipe].is_longer(len(pool[recipe].rss))
         said = partial(left_out_remarks, pool, recipe, index, label=label, longer=longer, loss=loss)
@@ -596,7 +596,7 @@ def _label(paths: Sequence[Models], names: Sequence[str], recipe: int, index: in
 
 
 def _error_of(pool: Sequence[LeftOut], weights: Sequence[Array]) -> float:
-    """Return the root of the mean squared left-out residual of an average."""
+    """Return the root of the mean squared cross-validated residual of an average."""
     mixed = sum(w @ left.residuals for left, w in zip(pool, weights, strict=True))
     return float(np.sqrt(np.square(mixed) @ pool[0].weights / pool[0].n))
 
@@ -610,7 +610,7 @@ def left_out_remarks(
     longer: bool,
     loss: str = "squared",
 ) -> tuple[Remark, ...]:
-    """Return what is worth knowing about a choice by rows left out.
+    """Return what is worth knowing about a choice by cross-validation.
 
     Parameters
     ----------

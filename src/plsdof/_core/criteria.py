@@ -203,7 +203,7 @@ def criterion_label(name: str) -> str:
     if name in CRITERIA:
         return CRITERIA[name].label
     if name == "left-out":
-        return "error of rows left out"
+        return "cross-validated error"
     return f"cross-validated {name[3:]}" if name.startswith("cv-") else name
 
 

@@ -1,4 +1,4 @@
-r"""The left-out matrix: residuals of rows by the fits without them, of all models.
+r"""The held-out matrix: residuals of rows by the fits without them, of all models.
 
 E (K x n): row m, column i is y_i minus the prediction of row i by model m *without the fold of i*,
 with means, scales and components of its own. Cross-validation, the choice of a model, averages,
@@ -55,12 +55,12 @@ MOST_COMPONENTS = 30
 _LEAST_DF = 2
 # An average may include this many models beyond the best one.
 MODELS_AHEAD = 2
-# A model whose predictions may be off by this share of its error of rows left out has digits
+# A model whose predictions may be off by this share of its cross-validated error has digits
 # enough for a choice and for that error. Those behind the best one need fewer: that they are worse
 # has to be certain (estimates are upper bounds, on tall spectra 10^4 times what is lost).
 _TOLERANCE = 1e-6
 _ROUGH = 1e-4
-# Errors of rows left out that are smaller than this share of the spread of y are rounding.
+# Cross-validated errors that are smaller than this share of the spread of y are rounding.
 _NOTHING = 1e-3
 # The median of the absolute value of a normal variable.
 _MEDIAN = 0.6745
@@ -75,7 +75,7 @@ _AT_ONCE = 2**25
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LeftOut:
-    """Residuals of rows left out, of every model; made by `Path.left_out`.
+    """Cross-validated residuals, of every model; made by `Path.left_out`.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class LeftOut:
 
             PRESS = sum w_i (y_i - yhat_i)^2,      TSS = sum w_i (y_i - ybar)^2
 
-        over the rows left out, with yhat_i predicted without the fold of row i. That of the empty
+        over the held-out rows, with yhat_i predicted without the fold of row i. That of the empty
         model is slightly negative, as folds do not know ybar. nan if y is constant.
         """
         w = self.weights
@@ -221,7 +221,7 @@ class LeftOut:
 
     @cached_property
     def dof(self) -> Array:
-        """Left-out Degrees of Freedom, n (1 - sqrt(RSS / PRESS)), in [0, n]. Shape (K,).
+        """Cross-validated Degrees of Freedom, n (1 - sqrt(RSS / PRESS)), in [0, n]. Shape (K,).
 
         0 where both vanish.
         """
@@ -231,7 +231,7 @@ class LeftOut:
     def noise_variance(self) -> Array:
         """Noise variance (PRESS / n) / (2 - sqrt(RSS / PRESS)). Shape (K,).
 
-        It is PRESS / (n + `dof`), and always between the mean squares of fitted and left-out
+        It is PRESS / (n + `dof`), and always between the mean squares of fitted and cross-validated
         residuals.
         """
         return noise_from_left_out(self.rss, self.press, self.n)
@@ -268,7 +268,7 @@ class LeftOut:
     def spent(self, weights: Array, units: int, *, chosen: bool) -> float:
         """Return the degrees of freedom that a model has spent, of so many rows or groups.
 
-        The (weighted mean of) left-out Degrees of Freedom, as a share of the units, plus the
+        The (weighted mean of) cross-validated Degrees of Freedom, as a share of the units, plus the
         cumulative sums of the weights but the last, which are what weights cost, plus one for a
         choice.
         """
@@ -284,7 +284,7 @@ class LeftOut:
 
 
 def noise_from_left_out(rss: Array, press: Array, n: float) -> Array:
-    """Return (P / n) / (2 - sqrt(RSS / P)): a noise variance from rows left out.
+    """Return (P / n) / (2 - sqrt(RSS / P)): a noise variance from cross-validation.
 
     Examples
     --------
@@ -344,7 +344,7 @@ def folds_of(given: Observations, cv: Any, groups: Any) -> tuple[Integers, int |
         if given.kept is not None:  # rows without weight leave nothing out
             fold = np.unique(fold[kept], return_inverse=True)[1]
     if fold.max() == 0:
-        raise InvalidInputError("Rows left out need at least two folds, or groups; got one.")
+        raise InvalidInputError("Held-out rows need at least two folds, or groups; got one.")
     return fold, None if groups is None else len(np.unique(np.asarray(groups)[kept]))
 
 
@@ -390,7 +390,7 @@ class Leverage:
 
 
 def unit_scores(residuals: Array, leverage: Array) -> Array:
-    """Return |e| / sqrt(1 + 4 h): errors of rows left out, comparable whatever their distance."""
+    """Return |e| / sqrt(1 + 4 h): cross-validated errors, comparable whatever their distance."""
     return np.asarray(np.abs(residuals) / np.sqrt(1.0 + REACTION * leverage))
 
 
@@ -446,7 +446,7 @@ def half_width(
     groups: int | None = None,
     spent: float = 1.0,
 ) -> float:
-    """Return half the width of an interval for a new observation from errors of rows left out.
+    """Return half the width of an interval for a new observation from cross-validated errors.
 
     The level (n + 1)-th smallest of the n scores, between two of them the line through both, where
     there is one; with fewer rows, with weights or with groups, Student's t times the root mean
@@ -456,7 +456,7 @@ def half_width(
     Parameters
     ----------
     scores : (n,) array
-        Errors of rows left out, see `unit_scores`.
+        Cross-validated errors, see `unit_scores`.
     level : float
     weights : (n,) array, optional
     groups : int, optional
@@ -480,7 +480,7 @@ def half_width(
     return float(stdtrit(df, (1.0 + level) / 2.0) * size)
 
 
-# From data and a split to predictions of the rows left out
+# From data and a split to cross-validated predictions
 # ---------------------------------------------------------
 
 

@@ -1,11 +1,11 @@
 """One model of a path, or an average of models: what inference, pictures and files take.
 
 A model is a vector of weights over the models of a path. For a single model it is a vertex of the
-simplex, for an average any point; coefficients, predictions and left-out residuals follow the
-same formulas.
+simplex, for an average any point; coefficients, predictions and cross-validated residuals follow
+the same formulas.
 
 *One pool.* A recipe is a scaling, a preparation of X, a kernel width, a penalty. Its path has a
-left-out matrix of its own, of the same folds; the objective of `plsdof._core.choice` judges all
+held-out matrix of its own, of the same folds; the objective of `plsdof._core.choice` judges all
 models of all recipes at once. `Path.select` and `Path.average` are the pool of one recipe.
 """
 
@@ -170,8 +170,8 @@ class Model:
 
         A choice by the same response costs about one more, which is not in it. Of an average the
         weighted mean of those of its models, plus what its weights cost: the sum of their
-        cumulative sums but the last. Where X was prepared by looking at y, left-out Degrees of
-        Freedom take their place.
+        cumulative sums but the last. Where X was prepared by looking at y, cross-validated Degrees
+        of Freedom take their place.
         """
         if self.path.looks_at_y:
             return self.left_out.spent(self._weight_vector, len(self.left_out.y), chosen=False)
@@ -240,17 +240,17 @@ class Model:
             raise InvalidInputError("X_new is missing; give the rows to predict.")
         return X_new if self.prepare is None else self.prepare(X_new)
 
-    # Rows left out
+    # Held-out rows
     # -------------
 
     @property
     def left_out_or_none(self) -> LeftOut | None:
-        """The left-out matrix behind the choice, if there is one."""
+        """The held-out matrix behind the choice, if there is one."""
         return None if self.selection is None else self.selection.left_out
 
     @cached_property
     def left_out(self) -> LeftOut:
-        """The left-out matrix: that behind the choice, or that of the usual folds."""
+        """The held-out matrix: that behind the choice, or that of the usual folds."""
         known = self.left_out_or_none
         if known is not None and self.index < len(known.residuals):
             return known
@@ -266,7 +266,7 @@ class Model:
 
     @property
     def rmse(self) -> float:
-        """Root of the mean squared left-out residual, RMSECV."""
+        """Root of the mean squared cross-validated residual, RMSECV."""
         left = self.left_out
         return float(np.sqrt(self.left_out_residuals**2 @ left.weights / left.n))
 
@@ -296,7 +296,7 @@ class Model:
 
     @property
     def was_chosen(self) -> bool:
-        """Whether rows left out have chosen it, so that they choose again without each fold."""
+        """Whether held-out rows have chosen it, so that they choose again without each fold."""
         chosen = self.selection
         return chosen is not None and chosen.left_out is not None and chosen.rule != "given"
 
@@ -460,8 +460,8 @@ class Mixture(Model):
         """Degrees of Freedom: the weighted mean of those of all models, plus what weights cost.
 
         That is the sum of the cumulative weights but the last, simplest model first. Models are
-        counted exactly, unless their preparation looks at y: then left-out Degrees of Freedom
-        stand for theirs.
+        counted exactly, unless their preparation looks at y: then cross-validated Degrees of
+        Freedom stand for theirs.
         """
         parts = [
             (share * w, _counted(one, m))
@@ -509,7 +509,7 @@ class Mixture(Model):
         return float(self.shares @ each + np.cumsum(np.sort(self.shares))[:-1].sum())
 
     def noise_variance(self, kind: Noise = None) -> float:
-        """Estimate the noise variance from rows left out; a number is itself."""
+        """Estimate the noise variance from cross-validation; a number is itself."""
         kind = self.noise_level(kind)
         if not isinstance(kind, str):
             return as_variance(kind)
@@ -531,7 +531,7 @@ def members_of(model: Model) -> tuple[Model, ...]:
 
 
 def _counted(model: Model, m: int) -> float:
-    """Return exact Degrees of Freedom, or left-out ones where the preparation looks at y."""
+    """Return exact Degrees of Freedom, or held-out ones where the preparation looks at y."""
     path = model.path
     if path.looks_at_y or m >= len(path):
         return float(model.left_out.dof[m])
@@ -565,7 +565,7 @@ def pooled(
 def chosen_from(
     paths: "Mapping[str, Path]", pool: Sequence[LeftOut], *, average: bool, loss: str = "squared"
 ) -> Model:
-    """Choose by rows left out that are there already."""
+    """Choose by held-out rows that are there already."""
     found, names = tuple(paths.values()), () if tuple(paths) == ("",) else tuple(paths)
     selection = choice.by_left_out(pool, loss, found, names, average=average)
     if selection.weights is None:
@@ -574,7 +574,7 @@ def chosen_from(
     members, shares = [], []
     for path, left, w in zip(found, pool, selection.weights.values(), strict=True):
         if w.any():
-            # The average of the models of one recipe, with the left-out matrix of its own.
+            # The average of the models of one recipe, with the held-out matrix of its own.
             index = int(np.argmax(w))
             own = replace(selection, left_out=left, pool=(), index=index)
             members.append(

@@ -1,6 +1,6 @@
 """Moments of rows: count, means, centred squares and products, which merge and come off again.
 
-Gram matrices of tall data, the folds of rows left out, tables that are read in blocks, steps of
+Gram matrices of tall data, the folds of held-out rows, tables that are read in blocks, steps of
 preprocessing and `Moments.partial_fit` all come down to them. Pieces are merged by the rule of
 Chan, Golub and LeVeque (1983): with means m_a, m_b of pieces of sizes n_a, n_b, and d = m_b - m_a,
 

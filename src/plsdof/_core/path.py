@@ -68,7 +68,7 @@ class Path:
     model. ``path[m]`` is the model in row m as a `Model`: that with m components of a path over
     components, the m-th penalty of a ridge path.
 
-    Nothing is computed before it is asked for. Rows left out, a choice and coefficients need no
+    Nothing is computed before it is asked for. Held-out rows, a choice and coefficients need no
     decomposition; Degrees of Freedom and all that follows from them are made once, by `exact`.
 
     Attributes
@@ -298,7 +298,7 @@ class Path:
         """
         return self[self._index(m)].dof_range()
 
-    # Rows left out
+    # Held-out rows
     # -------------
 
     def left_out(self, cv: Any = None, groups: Any = None) -> LeftOut:
@@ -336,7 +336,7 @@ class Path:
 
     @cached_property
     def store(self) -> Store:
-        """Results that need no closed form: rows left out, and the recursion on all rows."""
+        """Results that need no closed form: held-out rows, and the recursion on all rows."""
         return Store(self)
 
     def problem(self) -> Problem | None:
@@ -464,7 +464,7 @@ class Path:
     ) -> Selection:
         """Choose a model.
 
-        By default that with the smallest error of rows left out (`left_out`), with a small price
+        By default that with the smallest cross-validated error (`left_out`), with a small price
         for complexity. ``select("bic", rule="paper")`` is the choice of the paper.
 
         Parameters
@@ -508,7 +508,7 @@ class Path:
         if criterion != LEFT_OUT:
             if groups is not None or cv is not None or loss != "squared":
                 raise InvalidInputError(
-                    f"groups, cv and loss belong to rows left out; {criterion!r} takes all rows as "
+                    f"groups, cv and loss belong to held-out rows; {criterion!r} takes all rows as "
                     "independent. Use select(groups=...) without a criterion."
                 )
             return self._select_by(criterion, dof, noise, rule)
@@ -572,7 +572,7 @@ class Path:
         """Average the models, with weights minimising the cross-validated error.
 
         The best point of the objective whose best single model `select` takes: non-negative
-        weights that sum to one, with the smallest squared error of rows left out and a small price
+        weights that sum to one, with the smallest squared cross-validated error and a small price
         for complexity (jackknife model averaging, Hansen & Racine 2012).
 
         Parameters
@@ -597,8 +597,8 @@ class Path:
         Parameters
         ----------
         kind : {"left-out", "jacobian", "dof", "naive"}, optional
-            (P / n) / (2 - sqrt(RSS / P)) with the sum P of squared errors of rows left out, the
-            default where rows are at hand: it lies between the errors of fitted and left-out rows;
+            (P / n) / (2 - sqrt(RSS / P)) with the sum P of squared cross-validated errors, the
+            default where rows are at hand: it lies between the errors of fitted and held-out rows;
             RSS / (sum (1-f)^2 + n - 1 - r), the default elsewhere (eq. (sigmastar) of the paper);
             RSS / (n - DoF), eq. (sigma); or RSS / (n - m - 1). nan where the denominator is not
             positive.
@@ -611,7 +611,7 @@ class Path:
             values = np.full(len(self), np.nan)
             known = left.noise_variance[: len(self)]
             values[: len(known)] = known
-            # A model that no fold supports is that before it, as far as rows left out can tell.
+            # A model that no fold supports is that before it, as far as held-out rows can tell.
             values[len(known) :] = known[-1] if len(known) else np.nan
             return values
         return criteria.counted_noise(self.exact, kind)
@@ -762,7 +762,7 @@ class Path:
     ) -> Self:
         """Return this path, fitted to prepared rows, as one that takes and keeps rows as they come.
 
-        Rows left out begin with rows that are not prepared yet: what learns from rows is fitted
+        Held-out rows begin with rows that are not prepared yet: what learns from rows is fitted
         anew without those that are left out.
         """
         prepared = self.require_given()

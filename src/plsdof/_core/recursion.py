@@ -5,7 +5,7 @@ together; the fit to all rows is one more of them, the last. No decomposition, n
 
 A score t of a fold is held by coordinates a and their dual a*, so that t_i't_k = a_i* a_k:
 
-                 a                      dual a*            forward(r*)        rows left out
+                 a                      dual a*            forward(r*)        held-out rows
     RowFolds     scores of all rows     w_f a              X D_f^-2 X'r*      entries of a
     GramFolds    scores of all rows     w_f a              K r*               entries of a
     FoldMoments  direction, t = X a     X'W_f X a          D_f^-2 r*          X a, at the end
@@ -121,7 +121,7 @@ class Split:
         return kept if weights is None else kept * weights
 
     def places(self, n: int) -> Integers:
-        """Where the rows left out stand in an (F, n) array. Shape (N,)."""
+        """Where the held-out rows stand in an (F, n) array. Shape (N,)."""
         return self.fold * n + self.rows
 
     def part(self, first: int, last: int) -> "Split":
@@ -152,10 +152,10 @@ class Run:
     Attributes
     ----------
     residuals : (k + 1, N) array
-        Responses of the rows left out minus predictions with 0..k components, fold after fold. An
+        Responses of the held-out rows minus predictions with 0..k components, fold after fold. An
         exhausted fold repeats its last prediction.
     leverage : (k + 1, N) array
-        h = 1/n_f + sum_j t_j^2 of the rows left out, with the orthonormal scores t of their fold.
+        h = 1/n_f + sum_j t_j^2 of the held-out rows, with the orthonormal scores t of their fold.
     error : (k + 1, N) array
         Estimated rounding errors of the predictions, in units of y.
     exhausted : (k + 1, F) array of bool
@@ -348,7 +348,7 @@ def run(
 
 
 def _residuals(op: "Operator", T: Array, Q: Array) -> Array:
-    """Return responses of the rows left out minus predictions with 0..k components. (k + 1, N)."""
+    """Return responses of the held-out rows minus predictions with 0..k components. (k + 1, N)."""
     found = np.empty((len(Q) + 1, len(op.fold)))
     found[0] = op.ybar[op.fold]
     np.multiply(T, Q.take(op.fold, axis=1), out=found[1:])
@@ -581,7 +581,7 @@ class _Features:
         size = np.broadcast_to(whole.squares, squares.shape)
         low = squares <= np.maximum(_CANCELLED * size, _smallest(n[:, None], whole.mean[:-1]))
         constant = look(low) if low.any() else None
-        # Nothing is known of the scale of a column that varies in the rows left out only, almost.
+        # Nothing is known of the scale of a column that varies in the held-out rows only, almost.
         squares = np.maximum(squares, _EPS * size)
         if scale:
             self._inverse = _inverse(squares, constant, n[:, None])
@@ -611,7 +611,7 @@ class _Features:
 
 
 class FoldMoments(_Features):
-    """Moments of the training rows of every fold: those of all rows without the rows left out.
+    """Moments of the training rows of every fold: those of all rows without the held-out rows.
 
     For tall data. Its digits are half those of X.
 
@@ -624,11 +624,11 @@ class FoldMoments(_Features):
     scale : bool
     project : callable
         From directions (F, k, p) and centres (F, p), fold by fold, to the scores (k, N) of the
-        rows left out.
+        held-out rows.
     look : callable
         Tells which columns (F + 1, p) that may be constant in the training rows are.
     fold, y, weights : (N,) arrays
-        The fold of every row left out, fold after fold, its response and its weight, if any.
+        The fold of every held-out row, fold after fold, its response and its weight, if any.
 
     Notes
     -----

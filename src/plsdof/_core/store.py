@@ -1,6 +1,6 @@
-"""Results of a path that need no closed form: rows left out, and the recursion on all rows.
+"""Results of a path that need no closed form: held-out rows, and the recursion on all rows.
 
-Both are made once and kept. A path asks its store; whoever needs left-out rows asks the path.
+Both are made once and kept. A path asks its store; whoever needs held-out rows asks the path.
 To *count* is to make the closed form, `plsdof._core.exact`, which has the Degrees of Freedom.
 """
 
@@ -42,7 +42,7 @@ class Predicted:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Known:
-    """Rows left out: whether all models are there, or all that a choice looks at."""
+    """Held-out rows: whether all models are there, or all that a choice looks at."""
 
     left_out: LeftOut
     complete: bool
@@ -56,7 +56,7 @@ class Store:
         self.path = path
         self._known: dict[tuple[bytes, bool], _Known] = {}
         self._run: Run | None = None
-        self.q: dict[bytes, Array] = {}  # Q of rows left out, by folds: `chemometrics.rows`
+        self.q: dict[bytes, Array] = {}  # Q of held-out rows, by folds: `chemometrics.rows`
 
     def left_out(
         self, fold: Integers, groups: int | None, *, through: int | None, walk: bool = False

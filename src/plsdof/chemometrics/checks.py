@@ -55,7 +55,7 @@ from plsdof.chemometrics.samples import averaged, spread_limit
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 Columns = Mapping[str, npt.NDArray[Any]]
-# The fewest degrees of freedom of a calibration, as for intervals from rows left out.
+# The fewest degrees of freedom of a calibration, as for intervals from cross-validation.
 _LEAST_DF = 2.0
 
 # One check
@@ -69,7 +69,7 @@ class CalibrationErrors:
     Attributes
     ----------
     rmsecv : float
-        Root mean squared error of rows left out.
+        Root mean squared cross-validated error.
     units : float
         Number of rows, or of groups of rows, that were left out.
     spent : float

@@ -1,4 +1,4 @@
-r"""Classes: what rows left out say about them, and how often they are confused.
+r"""Classes: what held-out rows say about them, and how often they are confused.
 
 A regression on coded classes predicts every row without its fold (`plsdof._core.left_out`).
 Linear discriminant analysis of *these* predictions gives probabilities: fitted predictions of the
@@ -103,13 +103,13 @@ def directions(fitted: Array, size: int) -> Array:
     return np.asarray(np.linalg.svd(centred, full_matrices=False)[2][:size].T)
 
 
-# Probabilities of rows left out, of all models, and the choice by them
+# Cross-validated probabilities, of all models, and the choice by them
 # ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LeftOutClasses:
-    """Probabilities of the classes of rows left out, of every model.
+    """Probabilities of the classes of held-out rows, of every model.
 
     Attributes
     ----------
@@ -120,7 +120,8 @@ class LeftOutClasses:
     weights : (n,) array
         Of the rows in the loss: their own, times prior over share of their class.
     dof : (M + 1,) array
-        Left-out Degrees of Freedom of the coded regression (`LeftOut.dof`), those of K - 1 columns.
+        Cross-validated Degrees of Freedom of the coded regression (`LeftOut.dof`), those of K - 1
+        columns.
     """
 
     log_proba: Array
@@ -136,12 +137,12 @@ class LeftOutClasses:
 
     @property
     def log_loss(self) -> Array:
-        """Mean log loss of the rows left out. Shape (M + 1,)."""
+        """Mean log loss of the held-out rows. Shape (M + 1,)."""
         return np.asarray(self.log_losses @ self.weights / self.weights.sum())
 
     @property
     def error(self) -> Array:
-        """Share of rows left out that are given to a wrong class. Shape (M + 1,)."""
+        """Share of held-out rows that are given to a wrong class. Shape (M + 1,)."""
         wrong = self.log_proba.argmax(axis=2) != self.codes
         return np.asarray(wrong @ self.weights / self.weights.sum())
 
@@ -176,7 +177,7 @@ def left_out_classes(
     priors: Array | None,
     dof: Array,
 ) -> LeftOutClasses:
-    """Return probabilities of rows left out from predictions of the coded regression.
+    """Return cross-validated probabilities from predictions of the coded regression.
 
     Parameters
     ----------
@@ -225,7 +226,7 @@ class ClassLimits:
     precision : (m, m) array
         Inverse of the pooled covariance of scores within classes.
     t2, q : (K,) arrays
-        Limits, by rows left out.
+        Limits, by cross-validation.
     """
 
     mean: Array

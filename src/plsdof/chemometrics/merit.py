@@ -225,7 +225,7 @@ def accepted(criterion: str, merit: Mapping[str, FiguresOfMerit]) -> Acceptance:
     """Judge a criterion, such as RMSEP<0.15, by the figures of merit of several kinds of rows.
 
     RMSEC, RMSECV and RMSEP name their rows; R2, bias (its size), SEP, RPD, RPIQ and slope are those
-    of the test, or of rows left out without a test.
+    of the test, or of held-out rows without a test.
 
     Examples
     --------

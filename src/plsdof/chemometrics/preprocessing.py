@@ -580,8 +580,8 @@ class AdaptiveColumns(UnitVariance):
 
     Its penalty is the median of the squared singular values of the columns that are not zero: half
     of the directions are kept, half of them shrink. A column without a coefficient gets next to no
-    weight. They look at y, so Degrees of Freedom that take them for given are too small; rows left
-    out, which make them again, are right.
+    weight. They look at y, so Degrees of Freedom that take them for given are too small; held-out
+    rows, which make them again, are right.
 
     Examples
     --------

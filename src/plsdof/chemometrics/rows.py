@@ -52,11 +52,11 @@ LIMITS = ("cross-validated", "distribution")
 LimitKind = Literal["cross-validated", "distribution"]
 
 _EPS = float(np.finfo(np.float64).eps)
-# With fewer rows left out their mean and variance say nothing about a tail.
+# With fewer held-out rows their mean and variance say nothing about a tail.
 _FEWEST = 10
-# Rows left out are measured with so many components at once: who asks for one asks for others.
+# Held-out rows are measured with so many components at once: who asks for one asks for others.
 _AT_ONCE = 20
-# A left-out row beyond so many times the limit of the others at this level is not ordinary.
+# A held-out row beyond so many times the limit of the others at this level is not ordinary.
 _FAR, _FAR_LEVEL = 2.0, 0.999
 # Shares of rows that differ by less are equal.
 _ROUNDING = 1e-9
@@ -112,7 +112,7 @@ class LeftOutValues:
         units, values = max(self.units - far, 1), self.values[rows]
         mean, variance = self._moments(rows)
         if not variance > (_EPS * mean) ** 2:
-            text = "The rows left out have the same value, so they give no limit."
+            text = "The held-out rows have the same value, so they give no limit."
             return Limit(limit=np.nan, method="cross-validated", message=text)
         notes, value = [], conformal_quantile(values, level, self.weights[rows], units)
         if value is None:
@@ -138,7 +138,7 @@ class LeftOutValues:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LeftOutRows:
-    """T^2 and Q of rows left out; ``q`` is None for kernel PLS."""
+    """T^2 and Q of held-out rows; ``q`` is None for kernel PLS."""
 
     t2: LeftOutValues
     q: LeftOutValues | None
@@ -194,7 +194,7 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
 
 
 def _left_out_q(path: PLSPath, fold: Integers, m: int) -> Array:
-    """Return Q of the rows left out, by as many components as are asked for together; kept."""
+    """Return Q of the held-out rows, by as many components as are asked for together; kept."""
     known, key = path.store.q, fold.tobytes()
     if key not in known or len(known[key]) <= m:
         most = max(1, m, min(path.most_components(), _AT_ONCE))
@@ -229,12 +229,12 @@ def _squared_residuals(path: PLSPath, X_new: Array, most: int) -> Array:
 
 
 def _is_cross_validated(limit: str | None) -> bool:
-    """Whether the limit of training rows comes from rows left out."""
+    """Whether the limit of training rows comes from cross-validation."""
     return limit is not None and inputs.as_choice(limit, "limit", LIMITS) == "cross-validated"
 
 
 def has_left_out_limits(path: PLSPath) -> bool:
-    """Whether limits can come from rows left out: data in memory, and enough of them."""
+    """Whether limits can come from cross-validation: data in memory, and enough of them."""
     return path.in_memory and len(path.response()) >= _FEWEST
 
 
@@ -249,7 +249,7 @@ def hotelling_t2(
     (n-1)^2/n and the limit is a quantile of (n-1)^2/n Beta(m/2, (n-m-1)/2). New rows are not,
     and the limit is that of m (n^2-1) / (n (n-m)) F(m, n-m). Both are exact for normal scores of
     a fixed projection. PLS chooses its projection from y, and X need not be normal; so the limit
-    for new rows is by default that of rows left out by cross-validation.
+    for new rows is by default that of held-out rows by cross-validation.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def hotelling_t2(
     level : float
         Probability that an ordinary row stays below the limit.
     limit : {"cross-validated", "distribution"}, optional
-        The quantile for one more row of T^2 of rows left out (`left_out_rows`), or the
+        The quantile for one more row of T^2 of held-out rows (`left_out_rows`), or the
         distributions above. By default the first for new rows, the second for training rows, and
         for a path that has kept no data.
 
@@ -316,7 +316,7 @@ def q_residuals(
     level : float
         Probability that an ordinary row stays below the limit.
     limit : {"cross-validated", "distribution"}, optional
-        The quantile for one more row of Q of rows left out (`left_out_rows`), the default for new
+        The quantile for one more row of Q of held-out rows (`left_out_rows`), the default for new
         rows; or, the default for training rows and for a path that has kept no data, that of
         g chi^2(h) with the mean and variance that the eigenvalues of the residual covariance
         E'E / (n - 1) give a sum of squares.
@@ -694,19 +694,19 @@ def outliers(
 
     Notes
     -----
-    ``studentized`` compares a row with the errors of all other rows left out, so that neither the
+    ``studentized`` compares a row with the errors of all other held-out rows, so that neither the
     fit nor the scale has seen it:
 
         e_i / sqrt(sum_{k != i} e_k^2 / (n - 1)),     e_i: error of row i, left out,
 
     which follows Student's t with n - 2 degrees of freedom for independent normal errors, with
-    n - 1 for new rows. A path that has kept no data knows no rows left out, and has none of these.
+    n - 1 for new rows. A path that has kept no data knows no held-out rows, and has none of these.
 
     Weights of the path are read as precisions here, var(y_i) = sigma^2 / w_i: a row is judged as
     one observation that is the more exact the larger its weight, not as w_i repeated rows, each
     with a residual and a leverage of its own. A new row has weight 1.
 
-    Cost: O(n r^2) time, and rows left out once.
+    Cost: O(n r^2) time, and held-out rows once.
 
     References
     ----------
@@ -752,8 +752,8 @@ def outliers(
 def _studentized(
     model: Model, error: Array | None, size: int, level: float, training: bool
 ) -> tuple[Diagnostic, Array]:
-    """Return errors of rows over those of other rows left out, and their p-values."""
-    values, df, message = np.full(size, np.nan), 1.0, "Residuals need y, and rows left out."
+    """Return errors of rows over those of other held-out rows, and their p-values."""
+    values, df, message = np.full(size, np.nan), 1.0, "Residuals need y, and held-out rows."
     if model.path.given is not None and (training or error is not None):
         held = model.left_out_residuals * np.sqrt(model.left_out.weights)
         squares, n, message = float(held @ held), len(held), ""

@@ -1,9 +1,9 @@
 """Selection of variables that counts its cost: intervals of wavelengths, thresholds of VIP.
 
-A search fits PLS to several sets of columns and keeps the set with the smallest error of rows left
-out, or the one that a criterion likes best. The best of N sets fits the noise better than a single
-one, so log N Degrees of Freedom more are counted for it; without that price, intervals are added to
-a good model until it is a bad one.
+A search fits PLS to several sets of columns and keeps the set with the smallest cross-validated
+error, or the one that a criterion likes best. The best of N sets fits the noise better than a
+single one, so log N Degrees of Freedom more are counted for it; without that price, intervals are
+added to a good model until it is a bad one.
 The Degrees of Freedom of the winning fit take its columns as given, so they leave out the search,
 and so does a cross-validation of the winner. What the search costs, two things tell:
 
@@ -255,7 +255,7 @@ class SelectedPLSRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     -----
     A set of J intervals counts D = log(K choose J) Degrees of Freedom more, one of T thresholds
     D = log T: the risk inflation of the best of so many sets. An information criterion adds them
-    to those of the model; the mean squared error of rows left out becomes larger by 2 D / n of its
+    to those of the model; the mean squared cross-validated error becomes larger by 2 D / n of its
     smallest value over the models of the set. In simulations (docs/howto/nir-calibration.md)
     searches help where large parts of X are noise, "intervals" if one region matters and "forward"
     if several do; with smooth spectra they are about as good as all columns.

@@ -419,7 +419,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
                 f"{self._choice_name}={choice!r} chooses on one path, and there are "
                 f"{len(paths)} recipes to choose from; use {LEFT_OUT!r} or 'average'."
             )
-        # A number of components is given: the recipe with the smallest error of rows left out.
+        # A number of components is given: the recipe with the smallest cross-validated error.
         models = [path[self._fixed_index(path)] for path in paths.values()]
         lefts = [one.path.left_out(self._cv, groups) for one in models]
         errors = [left.press[one.index] for one, left in zip(models, lefts, strict=True)]
@@ -525,7 +525,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         level : float
             Confidence level of each interval.
         method : {"left-out", "normal"}, optional
-            "left-out", the default: by the errors of rows left out, with the choice made again
+            "left-out", the default: by the cross-validated errors, with the choice made again
             without them and groups left out together; no distribution is assumed. "normal": normal
             noise of constant variance, the chosen model taken as given.
         kind : {"observation", "mean"}
@@ -640,7 +640,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
     def without_data(self) -> "Predictor":
         """Return the model without its training data: small to pickle, quick to predict.
 
-        It has predict, score and predict_interval by the errors of rows left out. A file that
+        It has predict, score and predict_interval by the cross-validated errors. A file that
         `save` writes has the other intervals, and the distances T^2 and Q, too.
         """
         found: Predictor = predictor_of(self).frozen(intervals=False)
@@ -759,7 +759,7 @@ class ComponentRegressor(PathRegressor[PathType]):
         name = "max_components" if chosen else "n_components"
         size = getattr(self, name)
         if chosen and size is None:
-            # A walk by rows left out knows where to end; criteria and folds look at all models.
+            # A walk by cross-validation knows where to end; criteria and folds look at all models.
             size = None if self.n_components in (LEFT_OUT, "average") else MOST_COMPONENTS
         else:
             size = inputs.as_count(size, name)

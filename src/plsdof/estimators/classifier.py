@@ -1,4 +1,4 @@
-"""scikit-learn classifier: PLS on coded classes, discriminant analysis of rows left out."""
+"""scikit-learn classifier: PLS on coded classes, discriminant analysis of held-out rows."""
 
 import os
 from collections.abc import Mapping
@@ -56,12 +56,12 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
 
     PLS regression on coded classes (one column of 0 and 1 for two classes, one per class for more),
     then linear discriminant analysis of its predictions. The analysis, its probabilities and the
-    number of components come from predictions of rows left out (`chemometrics.LeftOutClasses`).
+    number of components come from cross-validated predictions (`chemometrics.LeftOutClasses`).
 
     Parameters
     ----------
     n_components : int or "left-out"
-        A fixed number, or the smallest log loss of rows left out with a small price for complexity,
+        A fixed number, or the smallest cross-validated log loss with a small price for complexity,
         the price of the regression.
     max_components : int
         Limit of the search when the number is chosen.
@@ -75,7 +75,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         them, else ten folds; a number of folds is dealt out class by class.
     novelty : float, optional
         Share of the rows of a class, such as 0.99, that `belongs` accepts as its members, by the
-        distances T^2 and Q of rows left out.
+        distances T^2 and Q of held-out rows.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         Complexity: Degrees of Freedom of the regression on the coded classes.
     priors_ : (K,) array
     left_out_ : LeftOutClasses
-        Probabilities of rows left out, of every model.
+        Cross-validated probabilities, of every model.
     selection_ : Selection or None
         The choice in words and numbers; None for a fixed number.
     path_ : PLSPath or PLS2Path
@@ -104,9 +104,9 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
     -----
     A coded class is not normal, so that Degrees of Freedom do not estimate by how much the fit is
     too good; they say how strongly fitted values react to labels, and so how many free parameters
-    the regression has. The choice is by left-out errors of the classes.
+    the regression has. The choice is by cross-validated errors of the classes.
 
-    Cost: that of rows left out by `pls_path` for two classes; one decomposition of X per fold
+    Cost: that of held-out rows by `pls_path` for two classes; one decomposition of X per fold
     (`pls2_path`) for more.
 
     References
@@ -318,8 +318,8 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             criterion=LOG_LOSS,
             rule="best-model",
             # Errors by class make the choice again without each fold, and are said beside them.
-            summary=f"{plural(m, 'component')} (log loss of rows left out {left.log_loss[m]:.4g}): "
-            "the smallest log loss of rows left out, with a small price for complexity.",
+            summary=f"{plural(m, 'component')} (cross-validated log loss {left.log_loss[m]:.4g}): "
+            "the smallest cross-validated log loss, with a small price for complexity.",
             _remarks=tuple(remarks),
         )
 
@@ -350,14 +350,14 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes. Shape (n_new, K).
 
-        From discriminant analysis of rows left out, for classes with the priors `priors_`.
+        From discriminant analysis of held-out rows, for classes with the priors `priors_`.
         """
         return np.exp(self.predict_log_proba(X))
 
     def belongs(self, X: Any) -> npt.NDArray[np.bool_]:
         """Whether new rows look like members of each class, or of none. Shape (n_new, K).
 
-        By T^2 in the scores around the class and by Q, with limits of rows left out; a row of a
+        By T^2 in the scores around the class and by Q, with limits of held-out rows; a row of a
         class is accepted by it with probability ``novelty``.
         """
         rows = self.path_rows(X)
@@ -409,7 +409,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
     ) -> PermutationTest:
         """Test whether the classes have anything to do with X, the choice included.
 
-        The score, the smallest log loss of rows left out with its price (of one component or more),
+        The score, the smallest cross-validated log loss with its price (of one component or more),
         is compared with that of the same procedure for permuted labels. Groups of rows are permuted
         as a whole.
 

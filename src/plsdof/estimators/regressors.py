@@ -85,14 +85,14 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
     Parameters
     ----------
     n_components : int or str
-        A fixed number; or "left-out" for the smallest error of rows left out (`Path.select`);
+        A fixed number; or "left-out" for the smallest cross-validated error (`Path.select`);
         "average" for an average of all models by the same errors (`Path.average`); an information
         criterion such as "bic" (`Path.criterion`); or "cv" for cross-validation with a rule.
     max_components : int, optional
         The largest model to look at when the number is chosen: all of them are. By default the
         first 20, then up to 30 while errors fall.
     scale : bool or "auto"
-        Scale the columns to unit variance. "auto" compares both by rows left out; it is for
+        Scale the columns to unit variance. "auto" compares both by cross-validation; it is for
         columns that share a unit, such as wavelengths.
     dof : {"exact", "naive", "clipped"}, optional
         Degrees of Freedom in a criterion; "exact" by default.
@@ -327,8 +327,8 @@ def as_recipe(text: Any, options: Mapping[str, Any]) -> Recipe:
 class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
     """Partial Least Squares with scaling, preprocessing and size chosen, or averaged, at once.
 
-    Every recipe has its own matrix of left-out residuals, of the same folds; one objective over
-    the models of all recipes chooses one of them, or weights them all.
+    Every recipe has its own matrix of cross-validated residuals, of the same folds; one objective
+    over the models of all recipes chooses one of them, or weights them all.
 
     Parameters
     ----------
@@ -673,7 +673,7 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
     Parameters
     ----------
     n_components : int or {"left-out", "average", "cv"}
-        A fixed number, or how to choose it: by the errors of rows left out, with a small price for
+        A fixed number, or how to choose it: by the cross-validated errors, with a small price for
         complexity ("left-out", `PLS2Path.select`) or without ("cv"); or an average of models
         instead of one of them.
     max_components : int
@@ -720,7 +720,7 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
 
     Notes
     -----
-    Cost: see `pls2_path`. A choice by rows left out, and predictions with intervals, take no
+    Cost: see `pls2_path`. A choice by cross-validation, and predictions with intervals, take no
     derivatives.
 
     Examples

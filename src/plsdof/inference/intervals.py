@@ -3,7 +3,7 @@
 Most of it rests on the first-order expansion of the paper, cov(beta_m) = sigma^2 K K' with
 K = d beta/dy in closed form. It describes the spread around the *expected* coefficients of m
 components; the bias of a regularised fit and the choice of m are not in it, and every result says
-so in one line (``assumptions``). Intervals for new observations are those of rows left out.
+so in one line (``assumptions``). Intervals for new observations are those of held-out rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -517,7 +517,7 @@ def prediction_interval(
         than that of an observation.
     method : {"left-out", "normal"}, optional
         How an observation is covered. "left-out", the default where rows are at hand: by the
-        errors of rows left out, the choice of the model made again without them, whatever their
+        cross-validated errors, the choice of the model made again without them, whatever their
         distribution (`Model.half_width`). Rows far from the training rows have wider intervals;
         where the noise depends on the row they cover on average, not everywhere. "normal": by
         normal noise of constant variance, the model taken as given,
@@ -565,7 +565,7 @@ def normal_words(model: str, kind: str, covariance: str | None) -> str:
 
 
 def left_out_words(model: Model) -> str:
-    """Say in one line what an interval from rows left out assumes."""
+    """Say in one line what an interval from cross-validation assumes."""
     units = "groups" if model.left_out.groups is not None else "rows"
     choice = (
         "the choice made again without them"
@@ -573,7 +573,7 @@ def left_out_words(model: Model) -> str:
         else f"the {model.label} held fixed"
     )
     return (
-        f"New {units} come from where the training {units} came from; errors of rows left out, "
+        f"New {units} come from where the training {units} came from; cross-validated errors, "
         f"{choice}; covers one new observation on average over rows (measured, not proved)."
     )
 

@@ -174,7 +174,7 @@ def _facts(model: Model, result: CoefficientInference) -> dict[str, float | str]
         "null hypothesis": result.null,
     }
     if model.path.given is not None:
-        facts["error of rows left out"] = model.rmse
+        facts["cross-validated error"] = model.rmse
     if selection is not None:
         facts["choice"] = selection.message
     return facts

@@ -1,10 +1,10 @@
-"""Data that are not one array: what their rows come down to, and rows left out of them.
+"""Data that are not one array: what their rows come down to, and held-out rows of them.
 
 Tall data (p <= limit, blocks of rows): X'X from merged moments, one pass. Wide data (n <= limit,
 blocks of columns): XX' as the sum of the kernels of all blocks, one pass. Both large: one pass for
 means and scales, and one for every product with the matrix, which is never formed.
 
-*Rows left out* of tall data: one pass gives the moments of the rows of every fold, and one more
+*Held-out rows* of tall data: one pass gives the moments of the rows of every fold, and one more
 their scores in the fits without them. Of other data: one or two passes for every component of all
 folds together.
 """
@@ -381,7 +381,7 @@ class Streamed(InBlocks):
             return Problem(given=rows, scale=scale).operators(split, n_components)
         if n_components * len(split.rows) > _MOST_NUMBERS:
             raise NotAvailableError(
-                f"Rows left out have {n_components} predictions for each of {len(split.rows):,} "
+                f"Held-out rows have {n_components} predictions for each of {len(split.rows):,} "
                 f"rows, which takes {8e-9 * n_components * len(split.rows):.1f} GB; ask for fewer "
                 "components, or choose by a criterion such as 'gcv'."
             )
@@ -482,12 +482,12 @@ def _plain_moments(block: Block) -> Moments:
 
 
 def _projected(stored: Streamed, split: Split, A: Array, means: Array) -> Array:
-    """Return products of directions (F, k, p) with the centred rows left out, by one pass."""
+    """Return products of directions (F, k, p) with the centred held-out rows, by one pass."""
     made = np.empty((A.shape[1], len(split.rows)))
     if not split.count:
         return made
     work = partial(_block_products, tests=split.tests, A=A, means=means)
-    parts = stored.rows.reduce(work, partial(_zipped, merge=operator.add), "Rows left out")
+    parts = stored.rows.reduce(work, partial(_zipped, merge=operator.add), "Held-out rows")
     ends = np.searchsorted(split.fold, np.arange(split.count + 1))
     for f, found in enumerate(parts):
         made[:, ends[f] : ends[f + 1]] = np.concatenate(found, axis=1)

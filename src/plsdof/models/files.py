@@ -33,12 +33,12 @@ members              a list of objects: preparation (its position, from 0), coef
 y_mean               prediction at the mean row
 parameter, dof       number of components or alpha; Degrees of Freedom, or null if not counted
 choice               how the model was chosen (criterion, rule, label, message)
-scores               errors of rows left out, where intervals come from
+scores               cross-validated errors, where intervals come from
 weights, groups      null, or weights of these rows; null, or the number of groups of rows that
                      were left out together
 spent                degrees of freedom that are lost for intervals of few rows or groups
 reach                how much intervals widen with the leverage; 0 if they do not
-rmsecv, sec          errors of rows left out and of calibration, or null
+rmsecv, sec          cross-validated errors, and those of calibration, or null
 slope,               of the response on cross-validated predictions, and its standard error, or
 slope_std_error      null
 noise_variance       sigma^2, or null if the data leave nothing to estimate it from
@@ -46,7 +46,7 @@ normal               null, or an object: a matrix factor G (k, p), level (k), an
                      freedom of the t distribution (Satterthwaite's nu)
 check                null, or an object: components, their number m, scale (p), a matrix of
                      loadings L (m, p), a list residual_variances, lists t2, q and weights of
-                     rows left out, and units, the number of these rows, or of groups of them
+                     held-out rows, and units, the number of these rows, or of groups of them
 adjustments          a list of corrections: kind, slope, intercept, date, reason, rows, parent
 class_limits       null, or an object with the limits of classes, null where there is none: mean
                    and scale (p), t2 and q (K); matrices rotations and loadings (p, m), centres

@@ -75,9 +75,9 @@ def predictor(
 
     Notes
     -----
-    Parts are made when they are needed: predictions take coefficients only, intervals the errors of
-    rows left out, those of method "normal" and T^2 and Q a decomposition of X. A file has all of
-    them. Steps of a Pipeline in a file must be `plsdof.chemometrics.Preprocessor` or
+    Parts are made when they are needed: predictions take coefficients only, intervals the
+    cross-validated errors, those of method "normal" and T^2 and Q a decomposition of X. A file
+    has all of them. Steps of a Pipeline in a file must be `plsdof.chemometrics.Preprocessor` or
     StandardScaler; they become part of the model.
 
     Examples
@@ -233,7 +233,7 @@ class FittedResponse(Response):
 
     @cached_property
     def left_out(self) -> Any:
-        """Rows left out; None where no rows were kept."""
+        """Held-out rows; None where no rows were kept."""
         return None if self.model.path.given is None else self.model.left_out
 
     @property
@@ -267,7 +267,7 @@ class FittedResponse(Response):
 
     @property
     def scores(self) -> Array:
-        """Errors of rows left out in units of what is expected at them."""
+        """Cross-validated errors in units of what is expected at them."""
         return read_only(np.zeros(0)) if self.left_out is None else self.model.scores
 
     @property
@@ -295,7 +295,7 @@ class FittedResponse(Response):
 
     @property
     def rmsecv(self) -> float:
-        """Root mean squared error of rows left out."""
+        """Root mean squared cross-validated error."""
         return math.nan if self.left_out is None else self.model.rmse
 
     @property

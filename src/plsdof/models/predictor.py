@@ -2,7 +2,7 @@
 
 New rows go through a transfer step, if there is one; through one preparation or several
 (preprocessing, means, scales, a kernel); coefficients and a mean make them predictions, which
-adjustments correct. Errors of rows left out make intervals, scores and loadings tell how far a row
+adjustments correct. Cross-validated errors make intervals, scores and loadings tell how far a row
 is from those of the calibration (T^2, Q), discriminant functions become probabilities.
 
 `plsdof.models.predictor` gives the predictor of a model, an estimator or a pipeline, whose parts
@@ -216,7 +216,7 @@ class RowCheck:
     residual_variances : (k,) array
         Eigenvalues of the covariance of what they do not reproduce.
     t2, q, weights : (n_rows,) arrays
-        Of rows left out, where the limits come from; empty if there are none.
+        Of held-out rows, where the limits come from; empty if there are none.
     units : float
         Number of these rows, or of groups of them.
     """
@@ -322,7 +322,7 @@ class Response:
         return slope, intercept
 
     def half_width(self, level: float) -> float:
-        """Return half the width of intervals from rows left out, at a row with leverage 0."""
+        """Return half the width of intervals from cross-validation, at a row with leverage 0."""
         return half_width(
             self.scores,
             level,
@@ -623,7 +623,7 @@ class Predictor:
         return self._stacked([self._leverage(one, rows) for one in self.responses])
 
     def half_widths(self, X: Any, level: float = 0.95) -> Array:
-        """Return half the widths of intervals from rows left out. Shape (n_new,)."""
+        """Return half the widths of intervals from cross-validation. Shape (n_new,)."""
         rows = self._rows(X)
         return self._stacked([self._half_width(one, rows, level) for one in self.responses])
 
@@ -676,17 +676,17 @@ class Predictor:
         as_choice(method, "method", inference.INTERVAL_METHODS)
         if kind == "mean" and method != "normal":
             raise InvalidInputError(
-                "method='left-out' is for kind='observation': errors of rows left out are those of "
+                "method='left-out' is for kind='observation': cross-validated errors are those of "
                 f"observations. For kind={kind!r} use method='normal'."
             )
         if method == LEFT_OUT and not len(one.scores):
             raise NotAvailableError(
-                "Intervals from errors of rows left out need such errors, and this model has none."
+                "Intervals from cross-validated errors need such errors, and this model has none."
             )
         rows = self._rows(X)
         center, critical = self._value(one, rows), math.nan
         std_error = np.full(len(center), np.nan)
-        words = one.choice.get("intervals", f"Errors of rows left out ({method}).")
+        words = one.choice.get("intervals", f"Cross-validated errors ({method}).")
         if method == "normal":
             normal, slope = one.require_normal(), abs(one.correction[0])
             std_error = normal.std_error(rows[one.main.preparation])
@@ -747,7 +747,7 @@ class Predictor:
         )
 
     def expected_errors(self, X: Any) -> Array:
-        """Return how large errors of new rows are expected, by rows left out. Shape (n_new,)."""
+        """Return how large errors of new rows are expected, by cross-validation. Shape (n_new,)."""
         one, rows = self._only(), self._rows(X)
         spread = 1.0 + one.reach * self._leverage(one, rows)
         return np.asarray(abs(one.correction[0]) * np.sqrt(one.mean_square * spread))
@@ -899,7 +899,7 @@ class Predictor:
         return np.asarray(1.0 / self.n + np.sum(parts, axis=0))
 
     def _half_width(self, one: Response, rows: Sequence[Centred], level: float) -> Array:
-        """Return half the widths of intervals from rows left out; nan where there are none."""
+        """Return half the widths of intervals from cross-validation; nan where there are none."""
         if not len(one.scores):
             return np.full(rows[0].rows.shape[0], np.nan)
         spread = np.sqrt(1.0 + one.reach * self._leverage(one, rows))

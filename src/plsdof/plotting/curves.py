@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Errors below this share of the largest one are those of fits through all points.
 _ROUNDING = 1e-5
 
-# Curves over the models of a path: Degrees of Freedom, criteria and errors of rows left out
+# Curves over the models of a path: Degrees of Freedom, criteria and cross-validated errors
 # ------------------------------------------------------------------------------------------
 
 
@@ -55,8 +55,8 @@ class ModelsDisplay(style.Display):
             That of a model or of an estimator is marked.
         selection : Selection or str, optional
             The choice to mark and, among criteria, to draw, or the name of its criterion. By
-            default the choice behind a model or an estimator, or that of ``path.select()``. Errors
-            of rows left out are those of the folds behind the choice, with their groups.
+            default the choice behind a model or an estimator, or that of ``path.select()``.
+            Cross-validated errors are those of the folds behind the choice, with their groups.
         """
         subject, path = path, as_path(path)
         order = path.simplest_first()
@@ -152,7 +152,7 @@ class DoFDisplay(ModelsDisplay):
 
 @dataclass(kw_only=True, eq=False)
 class CriterionDisplay(ModelsDisplay):
-    """What chooses a model: errors of rows left out, or a criterion, of every model.
+    """What chooses a model: cross-validated errors, or a criterion, of every model.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class CriterionDisplay(ModelsDisplay):
     std_error : (K,) array or None
         Standard error of the scores, drawn as a band.
     criterion : str
-        "left-out" and "cv-error": root mean squared errors of rows left out (RMSECV); "bic", ...
+        "left-out" and "cv-error": root mean squared cross-validated errors (RMSECV); "bic", ...
     parameter_name, response : str
     chosen : float or None
         Parameter of the model that these scores choose.
@@ -393,7 +393,7 @@ def quick_look(result: style.PathLike, **options: Any) -> "Figure":
 def class_figure(model: "PLSClassifier") -> "Figure":
     """Draw what chose a classifier, which classes it confuses, scores by class, and importance.
 
-    Confusions are those of rows left out. Scores need two components, importance one: their
+    Confusions are those of held-out rows. Scores need two components, importance one: their
     pictures are left out without them.
 
     Examples
@@ -411,14 +411,14 @@ def class_figure(model: "PLSClassifier") -> "Figure":
     CriterionDisplay(
         parameters=np.arange(len(left.log_loss), dtype=np.float64),
         scores=left.log_loss,
-        criterion="log loss of rows left out",
+        criterion="cross-validated log loss",
         chosen=float(m),
     ).plot(choice)
     choice.set_title("How the model was chosen")
     names = [style.plain(str(one), 16) for one in model.classes_]
     shown = ConfusionMatrixDisplay(model.errors().matrix, display_labels=names)
     shown.plot(ax=confusion, colorbar=False, cmap="Blues", values_format="g")
-    confusion.set_title("Rows left out")
+    confusion.set_title("Held-out rows")
     if m < 2:
         scores.remove()
     else:

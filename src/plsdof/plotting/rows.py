@@ -113,13 +113,13 @@ class PredictionDisplay(style.Display):
         self.ax_.set_ylabel(f"predicted {style.plain(self.response)}")
 
 
-# Residuals of rows left out, against fitted values or in the order of the rows
+# Cross-validated residuals, against fitted values or in the order of the rows
 # -----------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True, eq=False)
 class ResidualDisplay(style.Display):
-    """Residuals of rows left out against their predictions, or in the order of the rows.
+    """Cross-validated residuals against their predictions, or in the order of the rows.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class ResidualDisplay(style.Display):
             self.ax_.axhline(side * self.spread, color=style.GREY, linestyle="--", label=label)
         ordered, response = self.against == "order", style.plain(self.response)
         self.ax_.set_xlabel("row, in their order" if ordered else f"predicted {response}")
-        self.ax_.set_ylabel(f"residual of rows left out ({response})")
+        self.ax_.set_ylabel(f"cross-validated residual ({response})")
         size = np.abs(self.residuals)
         self._named = _named(self.names, points, size, size > 2 * self.spread)
 
@@ -407,7 +407,7 @@ class DistanceDisplay(style.Display):
         ----------
         model, X_new, level
             As for `plsdof.chemometrics.hotelling_t2` and `plsdof.chemometrics.q_residuals`. Limits
-            come from rows left out where the path has kept them, so that they hold for new rows.
+            come from cross-validation where the path has kept them, so that they hold for new rows.
         kwargs
             To `plot`: ``names`` of the rows, by default the index of a frame X_new, or positions
             from 0; what ordinary points take.

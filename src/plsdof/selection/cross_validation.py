@@ -1,8 +1,8 @@
-"""Cross-validation of any path: rules of choice on rows left out.
+"""Cross-validation of any path: rules of choice on held-out rows.
 
 Partial Least Squares takes all folds together (`plsdof._core.left_out`). Any other path is fitted
 once to the training rows of each fold, which standardises them anew, and all its models predict
-the test rows. What was found is a left-out matrix like that of `Path.left_out`, for any folds:
+the test rows. What was found is a held-out matrix like that of `Path.left_out`, for any folds:
 they may be repeated, test some of the rows only, and be fitted to any others.
 """
 
@@ -52,7 +52,7 @@ _SIGNS_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CrossValidation(LeftOut):
-    """Rows left out of any folds, and choices by them; made by `cross_validate`.
+    """Held-out rows of any folds, and choices by them; made by `cross_validate`.
 
     All that `LeftOut` has, for the rows tested: those of the first repeat, then of the next, each
     in the order of the data. If every row is tested once, they are the rows.
@@ -388,7 +388,7 @@ def _why_cut(size: int, wanted: int, fold: int, message: str = "") -> str:
     ).rstrip()
 
 
-# Cross-validation of any path: one fit per fold, fits on the rows left out
+# Cross-validation of any path: one fit per fold, fits on the held-out rows
 # -------------------------------------------------------------------------
 
 
@@ -545,7 +545,7 @@ def _collected(
     groups: Any,
     found: dict[str, Any],
 ) -> CrossValidation:
-    """Return what was found, fold after fold, as rows left out in the order of the data."""
+    """Return what was found, fold after fold, as held-out rows in the order of the data."""
     rows = np.concatenate(tests)
     fold = np.repeat(np.arange(len(folds)), [len(test) for test in tests])
     order = np.lexsort((rows, np.array([one.repeat for one in folds])[fold]))

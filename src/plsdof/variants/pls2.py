@@ -213,7 +213,7 @@ class ResponsePath(PLSPath):
 
     @cached_property
     def store(self) -> Store:
-        """Rows left out of all responses together, as this one sees them."""
+        """Held-out rows of all responses together, as this one sees them."""
         return _JointStore(self)
 
     def fit_rows(self, rows: Integers, level: float = 0.0) -> "ResponsePath":
@@ -225,7 +225,7 @@ class ResponsePath(PLSPath):
 
 
 class _JointStore(Store):
-    """Rows left out of one response: all responses leave them out together."""
+    """Held-out rows of one response: all responses leave them out together."""
 
     def left_out(self, fold: Integers, groups: int | None, **_: Any) -> LeftOut:
         path = cast("ResponsePath", self.path)
@@ -395,7 +395,7 @@ class PLS2Path:
         """Whether Degrees of Freedom are there already."""
         return "traces" in self.joint.__dict__
 
-    # Rows left out, and choice
+    # Held-out rows, and choice
     # -------------------------
 
     def left_out(self, cv: Any = None, groups: Any = None) -> LeftOut:
@@ -493,7 +493,7 @@ class PLS2Path:
     def select(self, *, groups: Any = None, cv: Any = None, loss: Loss = "squared") -> Selection:
         """Choose one number of components for all responses.
 
-        By the errors of rows left out, added up over the responses (in units of ``y_scale``), with
+        By the cross-validated errors, added up over the responses (in units of ``y_scale``), with
         a small price for complexity.
 
         Parameters
@@ -607,7 +607,7 @@ class PLS2Model:
     rss = _each("rss", "(Weighted) residual sums of squares. Shape (q,).")
     dof_by_response = _each("dof", "Traces of d yhat_j / d y_j, X and model fixed. Shape (q,).")
     left_out_residuals = _each("left_out_residuals", "See `Model`. Shape (n_rows, q).")
-    rmse = _each("rmse", "Roots of the mean squared left-out residuals, RMSECV. Shape (q,).")
+    rmse = _each("rmse", "Roots of the mean squared cross-validated residuals, RMSECV. Shape (q,).")
     noise_std = _each("noise_std", "Noise standard deviations. Shape (q,).")
 
     @property
@@ -617,7 +617,7 @@ class PLS2Model:
 
     @property
     def left_out(self) -> LeftOut:
-        """The left-out matrix of all responses, behind the choice or that of the usual folds."""
+        """The held-out matrix of all responses, behind the choice or that of the usual folds."""
         known = None if self.selection is None else self.selection.left_out
         return self.path.left_out() if known is None else known
 
@@ -626,7 +626,7 @@ class PLS2Model:
         return np.stack([one.predict(X_new) for one in self.responses], axis=-1)
 
     def noise_covariance(self) -> Array:
-        """Return the noise covariance: `noise_std`, correlations of left-out residuals. (q, q)."""
+        """Return the noise covariance, by correlations of cross-validated residuals. (q, q)."""
         E, weights = self.left_out_residuals, self.responses[0].left_out.sample_weight
         products = E.T @ (E if weights is None else weights[:, None] * E)
         size = np.sqrt(np.diagonal(products))

@@ -89,12 +89,12 @@ class Compared:
 
     @property
     def rmsecv(self) -> Any:
-        """Root mean squared errors of rows left out, of all models."""
+        """Root mean squared cross-validated errors, of all models."""
         return np.sqrt(self.models.cv_error)
 
 
 def compare(table: Any, request: Request) -> Compared:
-    """Fit all methods with the same scaling and rows left out, and choose a model of each.
+    """Fit all methods with the same scaling and held-out rows, and choose a model of each.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class SearchCost:
     dof : DegreesOfFreedom
         Of the whole search, by Monte Carlo.
     residuals : (n,) array
-        Of rows left out, with the whole search in every fold.
+        Of held-out rows, with the whole search in every fold.
     words : str
     """
 
@@ -88,7 +88,7 @@ class About:
     data : TableProblem
     model : Model
     left_out : LeftOut or None
-        Errors of rows left out, of all models; None where nobody left out rows of a streamed table.
+        Cross-validated errors, of all models; None where nobody left out rows of a streamed table.
     search : SearchCost or None
     thorough : bool
         Look at rows and noise level even if the table is large.
@@ -114,7 +114,7 @@ class About:
 
     @property
     def noise_kind(self) -> NoiseKind:
-        """How the noise level is estimated: by rows left out, if there are any."""
+        """How the noise level is estimated: by cross-validation, if there are any."""
         return "jacobian" if self.left_out is None else LEFT_OUT
 
     @cached_property
@@ -253,7 +253,7 @@ class Analysis(About):
 
     @cached_property
     def order(self) -> Numbers:
-        """Rows of the path that are shown, simplest model first: those that rows left out reach."""
+        """Rows of the path that are shown, simplest model first: those that held-out rows reach."""
         order = self.path.simplest_first()
         if self.left_out is None:
             return order
@@ -286,7 +286,7 @@ class Analysis(About):
 
     @property
     def rmsecv(self) -> Array:
-        """Root mean squared errors of rows left out, of every model; nan where unknown."""
+        """Root mean squared cross-validated errors, of every model; nan where unknown."""
         known = np.zeros(0) if self.left_out is None else self.left_out.rmse
         return _padded(known, len(self.path))
 
@@ -385,7 +385,7 @@ class Analysis(About):
 
     @property
     def errors(self) -> str:
-        """How well rows left out are predicted by the choice and by the average; empty if none."""
+        """How well held-out rows are predicted by the choice and by the average; empty if none."""
         if self.average is None:
             return ""
         found = f"{words.significant(self.model.rmse)} with {self.model.label}"
@@ -396,9 +396,9 @@ class Analysis(About):
 
     @property
     def noise(self) -> str:
-        """The noise level in words: of rows left out, and from residuals of the fit."""
+        """The noise level in words: of held-out rows, and from residuals of the fit."""
         apart, limits = self.left_out is not None, self.sigma_limits
-        text = f"sigma = {words.significant(self.noise_std)}" + " by rows left out" * apart
+        text = f"sigma = {words.significant(self.noise_std)}" + " by cross-validation" * apart
         if limits is not None:
             middle, low, high = map(words.significant, limits)
             first = f"{middle} by residuals, " if apart else ""
@@ -418,7 +418,7 @@ class Analysis(About):
             "scaling": words.scaling_in_words(self.scale),
             "preprocessing": self.request.preprocess,
             **words.mixed_in_words(self.model),
-            "rows left out to validate": words.scheme_in_words(self.left_out, self.request.seed),
+            "held-out rows to validate": words.scheme_in_words(self.left_out, self.request.seed),
             "groups": grouped,
             "rows excluded": (", ".join(data.excluded) or "none") + dropped,
             "test rows": words.rows_tested_in_words(data.test, data.tested_by),
@@ -470,7 +470,7 @@ def _padded(values: Array, size: int) -> Array:
 
 
 def asked_for(path: Path, index: int, left: LeftOut | None) -> Model:
-    """Return a model that was asked for, which knows the rows left out."""
+    """Return a model that was asked for, which knows the held-out rows."""
     if left is None or index >= len(left.rss):
         return path[index]
     return Model(path=path, index=index, selection=_given(path, index, left))
@@ -575,7 +575,7 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
 
 
 def _pool(data: TableProblem, request: Request) -> tuple[Model | None, list[Remark]]:
-    """Return the best model, or average, of all recipes of spectra or tables, by rows left out.
+    """Return the best model, or average, of all recipes of spectra or tables, by cross-validation.
 
     If that is asked for, or if nobody says how to prepare spectra; otherwise None. Beside it, the
     recipes that could not be tried.
@@ -609,7 +609,7 @@ def _pool(data: TableProblem, request: Request) -> tuple[Model | None, list[Rema
 
 
 def _better_recipe(own: Model, best: Model) -> list[Remark]:
-    """Say that another recipe predicts rows left out clearly better, if one does."""
+    """Say that another recipe predicts held-out rows clearly better, if one does."""
     assert best.selection is not None
     gain = own.left_out_residuals**2 - best.left_out_residuals**2
     if own.left_out.groups is not None:
@@ -715,7 +715,7 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
     mean = request.wants(AVERAGE)
     if left is None and (mean or request.one_standard_error):
         raise InvalidInputError(
-            "The average, and one-standard-error, need rows left out; of a table that is read "
+            "The average, and one-standard-error, need cross-validation; of a table that is read "
             "piece by piece say how with cv, such as 10 folds."
         )
     if left is not None and request.one_standard_error:
@@ -733,7 +733,7 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
             f"criterion {criterion} is not defined here: the table has too few rows for its "
             "predictors to tell the noise level. Choose another one, such as left-out."
         ) from error
-    # Its errors are those of a model that is given: rows left out did not choose it.
+    # Its errors are those of a model that is given: held-out rows did not choose it.
     return selection, asked_for(path, selection.index, left)
 
 
@@ -747,7 +747,7 @@ def _simplest_within(path: Path, left: LeftOut) -> tuple[Selection, Model]:
     return selection, Model(path=path, index=index, selection=selection)
 
 
-# Rows left out
+# Held-out rows
 # -------------
 
 

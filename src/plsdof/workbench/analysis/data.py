@@ -205,9 +205,9 @@ class TableProblem:
     doubts : tuple of str
         What looks like a mistake in the table.
     dropped : int
-        Number of rows left out because of missing values.
+        Number of rows that were dropped because of missing values.
     excluded : tuple of str
-        Rows left out as asked for, by number and name.
+        Rows excluded as asked for, by number and name.
     test : Rows or None
         Rows that are kept apart to test the model on, as they were read.
     groups : (n,) array of str or None

@@ -72,7 +72,7 @@ def neighbours(path: Path, selection: Selection) -> str:
 
 
 def best_single(model: Model, selection: Selection) -> tuple[str, float]:
-    """Return the model with the smallest error of rows left out, of any recipe, and its error."""
+    """Return the model with the smallest cross-validated error, of any recipe, and its error."""
     pool = recipe_errors(selection) or {"": model.left_out}
     name, left = min(pool.items(), key=lambda one: float(one[1].rmse.min()))
     best = int(np.argmin(left.press))
@@ -92,7 +92,7 @@ def steps_of(recipe: str) -> str:
 
 
 def recipe_errors(selection: Selection) -> dict[str, LeftOut]:
-    """Return the rows left out of every recipe of a pool, by its name; nothing without a pool."""
+    """Return the held-out rows of every recipe of a pool, by its name; nothing without a pool."""
     return dict(zip(selection.recipes, selection.pool, strict=False))
 
 
@@ -134,7 +134,7 @@ def scheme_in_words(left: LeftOut | None, seed: int | None = None) -> str:
     '10 folds, row i in fold i modulo 10'
     """
     if left is None:
-        return "no rows left out"
+        return "no held-out rows"
     folds, n = int(left.fold.max()) + 1, len(left.fold)
     if left.groups is not None:
         if folds == left.groups:
@@ -197,11 +197,11 @@ _TEXTS = {
     "preprocessing": "Preprocessed by {steps}. No step looks at {response}, so the Degrees of "
     "Freedom are exact.{anew}",
     "supervised": "Preprocessed by {steps}, which looks at {response}: Degrees of Freedom and "
-    "standard errors take it for given and are too small; errors of rows left out are not.{anew}",
+    "standard errors take it for given and are too small; cross-validated errors are not.{anew}",
     "gap": "There is a gap between {before} and {after}, which derivatives and smoothing take for "
     "neighbours.",
     "groups-ignored": "{criterion} takes all rows as independent, which those of one group are "
-    "not; rows left out respect the groups.",
+    "not; held-out rows respect the groups.",
     "replicates": "{name} has repeated values: if these are replicates, name it as the groups.",
     "no-intervals": "No intervals: the model has {dof:.1f} Degrees of Freedom for {n:g} rows, "
     "which leaves too little to estimate the noise from. Choose a simpler one.",
@@ -209,25 +209,25 @@ _TEXTS = {
     "table.",
     "as-asked": "No standard errors, as asked for.",
     "no-std-errors": "No standard errors: they take longer than the fit of so large a table.",
-    "too-many-rows": "Chosen by GCV: predictions of so many rows left out do not fit in memory. "
+    "too-many-rows": "Chosen by GCV: predictions of so many held-out rows do not fit in memory. "
     "Say how many components are wanted at most, if fewer will do.",
-    "test-error": "The test rows are predicted significantly worse than rows left out: RMSEP "
+    "test-error": "The test rows are predicted significantly worse than held-out rows: RMSEP "
     "{rmsep} against RMSECV {rmsecv} (F test, p {p}). They differ from those of the calibration, "
     "or the model is too rich; trust RMSEP.",
     "test-coverage": "Only {inside} of {n} test values lie in their {level:g}% prediction "
     "intervals (binomial test, p {p}): the intervals are too narrow for rows like these.",
-    "drift": "Errors of rows left out drift with the order of the rows (rank correlation {r:.2f}, "
+    "drift": "Cross-validated errors drift with the order of the rows (rank correlation {r:.2f}, "
     "p {p}). If the rows are in time order, leave out consecutive ones.",
     "recipes": "Coefficients, their intervals, T\N{SUPERSCRIPT TWO}, Q and what depends on "
     "components belong to the recipe with most weight ({name}, {share:.0%}); predictions, errors "
     "and Degrees of Freedom are those of the average.",
-    "better-recipe": "Rows left out are predicted clearly better after {steps}: RMSECV {best} "
+    "better-recipe": "Held-out rows are predicted clearly better after {steps}: RMSECV {best} "
     "instead of {own}.",
     "untried": "Not tried: {steps}. {reason}.",
     "search": "Selected by {search}: {label}, {kept} of {total}. All numbers but those of rows "
     "left out and of a test take these columns as given. So do the Degrees of Freedom "
     "({fixed:.1f}); with the search they are {whole:.1f} (standard error {error:.1f}, by Monte "
-    "Carlo). {cost} Rows left out, the search made again without them: RMSECV {rmsecv}, Q2 {q2}.",
+    "Carlo). {cost} Held-out rows, the search made again without them: RMSECV {rmsecv}, Q2 {q2}.",
     "sample": "The table was read piece by piece: rows in pictures and tables of rows are those of "
     "{shown:,} of {total:,} rows, drawn at random.",
 }
@@ -278,7 +278,7 @@ def dof_remarks(found: DofRange | None) -> list[Remark]:
 
 
 def preprocessing_remarks(data: TableProblem, *, left_out: bool) -> list[Remark]:
-    """Say what preprocessing means for Degrees of Freedom and for rows left out."""
+    """Say what preprocessing means for Degrees of Freedom and for held-out rows."""
     chain = data.preprocessing
     if chain is None:
         return []
@@ -328,7 +328,7 @@ _DRIFT_LEVEL, _FEWEST_IN_ORDER = 0.01, 20
 def test_remarks(
     merit: Mapping[str, FiguresOfMerit], test: TestSet | None, level: float
 ) -> list[Remark]:
-    """Say that a test contradicts rows left out: larger errors, or intervals that miss too often.
+    """Say that a test contradicts held-out rows: larger errors, or intervals that miss too often.
 
     One-sided tests of level 1 - ``level``: RMSEP^2 / RMSECV^2 by F with the numbers of rows, the
     count of values inside by the binomial distribution.
@@ -355,7 +355,7 @@ def _equals(p: float) -> str:
 
 
 def drift_remarks(model: Model, left: LeftOut | None) -> list[Remark]:
-    """Say that left-out residuals drift with the order of rows, or of groups.
+    """Say that cross-validated residuals drift with the order of rows, or of groups.
 
     By the rank correlation, that of the response taken out of both: in a table sorted by its
     response large values are predicted too small, which is not a drift.

@@ -135,12 +135,12 @@ class Request:
     method : str
         "pls", "pcr" or "ridge".
     criterion : str or None
-        "left-out", "average" or the name of a criterion. By default rows left out choose; GCV does
+        "left-out", "average" or the name of a criterion. By default held-out rows choose; GCV does
         where the rows are read piece by piece and nobody asked to leave some out.
     rule, dof : str or None
         Of a criterion, see `Path.select`.
     one_standard_error : bool
-        Take the simplest model whose error of rows left out is within one standard error of the
+        Take the simplest model whose cross-validated error is within one standard error of the
         smallest one.
     components, max_components : int or None
         The model wanted, and the largest one to look at.
@@ -159,7 +159,7 @@ class Request:
         Of the coefficients.
     preprocess : str
         Steps, as for `plsdof.chemometrics.Preprocessor`; "auto" chooses among recipes of spectra
-        or of tables by rows left out, together with scaling and size.
+        or of tables by cross-validation, together with scaling and size.
     select : str or None
         A search of columns, as for `plsdof.chemometrics.SelectedPLSRegressor`.
     std_errors : bool or None
@@ -291,12 +291,12 @@ class Request:
                 "intervals": self.intervals == "normal" and self.criterion == AVERAGE,
             }
             for name in [name for name, is_given in given.items() if is_given]:
-                yield f"preprocess 'auto' chooses by rows left out; leave out {name}."
+                yield f"preprocess 'auto' chooses by cross-validation; leave out {name}."
         apart = {self.components, self.select} == {None} and self.preprocess != AUTO
         if self.one_standard_error and not (self.wants(LEFT_OUT) and apart):
             yield (
-                "one-standard-error chooses one model of a path by rows left out; leave out other "
-                "ways to choose."
+                "one-standard-error chooses one model of a path by cross-validation; leave out "
+                "other ways to choose."
             )
         if self.opls and self.method != "pls":
             yield f"opls is a rotation of PLS; leave it out with {self.method}."
@@ -337,7 +337,7 @@ class Request:
         return METHODS[self.method].size == "max_components"
 
     def wants(self, criterion: str) -> bool:
-        """Whether this is how the model is chosen; rows left out if nothing else is asked for."""
+        """Whether this is how the model is chosen; held-out rows if nothing else is asked for."""
         return (self.criterion or LEFT_OUT) == criterion
 
     def sizes(self, n: int, p: int) -> dict[str, Any]:

@@ -137,7 +137,7 @@ _HINTS = {
     "no-std-errors": "Add --std-errors.",
     "intervals-memory": "Use --in-memory if it fits.",
 }
-# What the errors of rows left out say already.
+# What the cross-validated errors say already.
 _SAID = ("average",)
 # Of every class.
 SHARES = ("sensitivity", "specificity", "precision")
@@ -156,7 +156,7 @@ def show_fit(screen: Console, analysis: Analysis, *, verbose: bool) -> None:
     for title, text in {
         "Test": analysis.tested,
         "Choice": analysis.choice,
-        "Rows left out": analysis.errors,
+        "Held-out rows": analysis.errors,
         "Permutations": "" if permutation is None else permutation.message,
         "Noise": analysis.noise,
         "Look at": unusual_in_words(analysis),
@@ -216,7 +216,7 @@ def _recipe_table(columns: dict[str, Any]) -> Table:
         for one in records(columns)
     ]
     headings = ["recipe", "best m", "RMSECV", *(["weight"] if "weight" in columns else [])]
-    return table("Recipes, by rows left out", headings, rows, text_columns=1)
+    return table("Recipes, by cross-validation", headings, rows, text_columns=1)
 
 
 def shown_rows(size: int, place: int, *, evenly: bool, verbose: bool) -> list[int]:
@@ -269,7 +269,7 @@ def _path_table(analysis: Analysis, verbose: bool) -> Table:
     if len(places) < size:
         remarks.append(f"{len(places)} of {size} models; --verbose shows all.")
     if analysis.left_out is not None:
-        remarks.append("RMSECV: root mean squared error of rows left out.")
+        remarks.append("RMSECV: root mean squared cross-validated error.")
     if size < len(path):
         remarks.append(f"Larger models, up to {len(path) - 1}, do not lower it.")
     return table(

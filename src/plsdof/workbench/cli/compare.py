@@ -58,7 +58,7 @@ def _best_table(found: Compared) -> Table:
         cells = [method_label(name), model, show.fixed(compared.dof[row])]
         cells += [show.number(found.rmsec[row]), *([show.number(found.scores[name])] * len(scored))]
         rows.append([*cells, show.number(found.rmsecv[row])])
-    caption = "RMSEC: root mean squared error of the fitted rows; RMSECV: of rows left out"
+    caption = "RMSEC: root mean squared error of the fitted rows; RMSECV: of held-out rows"
     headings = ["method", "model", "DoF", "RMSEC", *scored, "RMSECV"]
     return show.table(f"Chosen by {by}", headings, rows, text_columns=2, caption=caption)
 

@@ -8,7 +8,7 @@ from plsdof.models.writing import atomic_write, check_writable
 from plsdof.plotting.style import readable
 from plsdof.workbench.analysis.classes import ClassAnalysis
 
-_TITLES = {"left-out": "Rows left out", "calibration": "Calibration, as fitted", "test": "Test set"}
+_TITLES = {"left-out": "Held-out rows", "calibration": "Calibration, as fitted", "test": "Test set"}
 _PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">

@@ -332,7 +332,7 @@ def _all_models(view: View) -> dict[str, Any]:
 
 
 def _recipes(view: View) -> dict[str, Any] | None:
-    """Return recipes by components: errors of rows left out, and the weights of an average."""
+    """Return recipes by components: cross-validated errors, and the weights of an average."""
     chosen = view.analysis.selection
     found = recipe_errors(chosen)
     if not found:

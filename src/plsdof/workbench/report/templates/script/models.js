@@ -1,4 +1,4 @@
-// Curves over the models: Degrees of Freedom, errors of rows left out, criterion.
+// Curves over the models: Degrees of Freedom, cross-validated errors, criterion.
 function modelAxis() {
   if (byComponents) {
     // Of a few models each has a tick; half components would look like whole ones.
@@ -45,7 +45,7 @@ function drawCriterion() {
   return [data, layout(modelAxis(), y, { limits: [chosenLine()], showlegend: false })];
 }
 
-// Errors of the rows of the fit, of rows left out with a band of one standard error, of a test.
+// Errors of the rows of the fit, of held-out rows with a band of one standard error, of a test.
 function drawErrors() {
   const values = models.rmsecv;
   const known = values.map((v, i) => (v === null || i >= single ? -1 : i)).filter((i) => i >= 0);
@@ -64,13 +64,13 @@ function drawErrors() {
   return [data, layout(modelAxis(), y, { limits: [chosenLine()] })];
 }
 
-// Variance explained of the response, fitted and of rows left out, and of the predictors.
+// Variance explained of the response, fitted and of held-out rows, and of the predictors.
 function drawExplained() {
   const data = [curve("of the response", models.explained, 0)];
   const has = (values) => values.some((v) => v !== null);
-  // What rows left out do not confirm at all would take the whole picture.
+  // What held-out rows do not confirm at all would take the whole picture.
   const floor = models.q2.map((v) => (v === null ? null : Math.max(v, -20)));
-  if (has(models.q2)) data.push(curve("of rows left out", floor, 1));
+  if (has(models.q2)) data.push(curve("of held-out rows", floor, 1));
   if (has(models.x_explained)) data.push(curve("of the predictors", models.x_explained, 2));
   data.push(ring(models.parameter[state.place], models.explained[state.place]));
   return [data, layout(modelAxis(), axis("variance explained, %"), { limits: [chosenLine()] })];

@@ -110,7 +110,7 @@ function crosses(x, y) {
   return { x: x, y: y, mode: "markers", marker: marker, name: "excluded", hovertext: words };
 }
 
-// The line through the most honest predictions there are, those of a test or of rows left out.
+// The line through the most honest predictions there are, those of a test or of held-out rows.
 const lastMerit = () => details[state.place - first].merit.slice(-1)[0];
 
 function fittedLine(ends) {
