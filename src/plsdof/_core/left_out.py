@@ -684,6 +684,8 @@ def _is_usable(found: Run, rmse: Array, spread: float) -> bool:
     """
     if not found.exhausted.shape[1]:  # nothing but the fit to all rows
         return bool(found.fit_error.max() <= ALL_DIGITS * spread)
+    if np.max(found.error[: len(rmse)]) <= _TOLERANCE * _NOTHING * spread:
+        return True  # less than is allowed for any residual
     tolerance = np.full(len(rmse), _TOLERANCE)
     tolerance[int(np.argmin(rmse)) + 1 :] = _ROUGH
     sizes = np.abs(found.residuals[: len(rmse)])

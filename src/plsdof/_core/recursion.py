@@ -21,6 +21,7 @@ and are faster: `GramFolds` where there are many columns, the moments where ther
 `run` estimates the error of its predictions; `plsdof._core.left_out` decides what to do about it.
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +30,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array
+from plsdof._core.inputs import Array, read_only
 from plsdof._core.moments import Moments
 from plsdof._core.standardize import SMALLEST_SPREAD, Columns, constant_between, tiles
 from plsdof._core.threads import cached_property
@@ -264,31 +265,35 @@ def run(
     """
     r = op.residual.copy()
     (F1, N), M = r.shape, n_components
-    A, D = np.empty((2, M, F1, N))
+    pairs, pair, part = np.empty((M, 2, F1, N)), np.empty((2, F1, N)), np.empty((F1, N))
+    A, D, a, d = pairs[:, 0], pairs[:, 1], pair[0], pair[1]  # scores and duals; the next ones
     earlier, duals = A.transpose(1, 0, 2), D.transpose(1, 0, 2)
-    Q, noise, part = np.empty((M, F1)), np.empty((M, F1)), np.empty((F1, N))
+    Q, noise = np.empty((2, M, F1))
     ended = np.zeros((M, F1), dtype=bool)
     kept = slice(None) if keep else slice(-1, None)  # folds whose coefficients may be asked for
-    triangle, directions = np.zeros((M, F1 if keep else 1, M)), []
+    triangle, directions = np.zeros((M, F1 if keep else 1, M)), np.empty((M, 1, 0))
     k, T = 0, None
     for j in range(M):
         if j == FIRST_COMPONENTS and enough is not None:
             T = op.scores(A[:j])
             if enough(_residuals(op, T, Q[:j])):
                 break
-        a, direction = op.forward(r)
-        directions.append(direction[kept].copy())
+        direction = op.forward(r, a)
+        if not j:
+            directions = np.empty((M, *direction[kept].shape))
+        directions[j] = direction[kept]
         if not op.squares_condition:
             gradient = np.vecdot(r, a)  # |D^-1 X'W r|^2
         if j:
-            # Orthogonal to the earlier scores of the fold: twice is enough, once is not.
-            before, dual = earlier[:, :j], duals[:, :j]
-            shares = np.matvec(dual, a)
-            a -= np.vecmat(shares, before, out=part)
-            again = np.matvec(dual, a)
-            a -= np.vecmat(again, before, out=part)
-            np.add(shares[kept], again[kept], out=triangle[j, :, :j])
-        d = op.dual(a)
+            # But for rounding a new score has a share of the last one only (Lanczos). What rounding
+            # adds is small once that is off, so that the earlier ones need to come off but once.
+            share = np.vecdot(D[j - 1], a)
+            a -= np.multiply(share[:, None], A[j - 1], out=part)
+            shares = np.matvec(duals[:, :j], a)
+            a -= np.vecmat(shares, earlier[:, :j], out=part)
+            shares[:, -1] += share
+            triangle[j, :, :j] = shares[kept]
+        op.dual(a, d)
         squares = np.vecdot(a, d)
         # Rounding of new scores, relative to them: eps |X|^2 |y| / |t| for products that square
         # the condition number, eps |X| (1 / alpha + |y| / |X'r|) for the two products with X.
@@ -305,23 +310,22 @@ def run(
             over = ~(noise[j] < _CERTAIN)
             length[over], inverse[over], noise[j, over], ended[j, over] = 1.0, 0.0, 0.0, True
         triangle[j, :, j] = length[kept]
-        column = inverse[:, None]
-        a = np.multiply(a, column, out=A[j])
-        d = np.multiply(d, column, out=D[j])
+        np.multiply(pair, inverse[:, None], out=pairs[j])
         # What the component explains.
-        q = np.vecdot(a, r, out=Q[j])
-        r -= np.multiply(q[:, None], d, out=part)
+        q = np.vecdot(A[j], r, out=Q[j])
+        r -= np.multiply(q[:, None], D[j], out=part)
         k = j + 1
     Q, A, noise, ended = Q[:k], A[:k], noise[:k], ended[:k]
     T, fold = op.scores(A) if T is None or len(T) < k else T, op.fold
-    sums = np.empty((2, k + 1, len(fold)))
-    sums[:, 0] = 1.0 / op.n[fold], np.zeros(len(fold))
+    sums = np.zeros((2, k + 1, len(fold)))
+    np.divide(1.0, op.n.take(fold), out=sums[0, 0])
     squared = np.square(T, out=sums[0, 1:])
     # Rounding of a score moves its loading, and with it the predictions by the size of the score;
     # and the direction of the score, by as much as the row is far away.
-    lost, away = noise * np.abs(Q), sums[0, 0] + op.away[fold]
+    lost, away = noise * np.abs(Q), sums[0, 0] + op.away.take(fold)
     np.multiply(lost.take(fold, axis=1), np.sqrt(squared + away), out=sums[1, 1:])
-    fit_error = np.concatenate([[0.0], np.cumsum(lost[:, -1]) / np.sqrt(op.n[-1])])
+    fit_error = np.zeros(k + 1)
+    np.add.accumulate(lost[:, -1] * (_SAFETY / math.sqrt(op.n[-1])), out=fit_error[1:])
     leverage, error = _running(sums)
     error *= _SAFETY
     if op.squares_condition and ended.any():
@@ -336,8 +340,8 @@ def run(
         error=error,
         exhausted=exhausted,
         rss=op.rss(Q[:, -1], A),
-        fit_error=_SAFETY * fit_error,
-        directions=np.array(directions[:k]) if k else np.zeros((0, 1, 0)),
+        fit_error=fit_error,
+        directions=directions[:k],
         triangle=triangle[:k, :, :k],
         loadings=Q,
         lift=op.lift,
@@ -350,14 +354,19 @@ def run(
 def _residuals(op: "Operator", T: Array, Q: Array) -> Array:
     """Return responses of the held-out rows minus predictions with 0..k components. (k + 1, N)."""
     found = np.empty((len(Q) + 1, len(op.fold)))
-    found[0] = op.ybar[op.fold]
+    op.ybar.take(op.fold, out=found[0])
     np.multiply(T, Q.take(op.fold, axis=1), out=found[1:])
-    return np.asarray(op.y - _running(found))
+    return np.subtract(op.y, _running(found), out=found)
 
 
 def _running(values: Array) -> Array:
     """Return sums of the first rows, as a product: np.cumsum along rows takes longer."""
-    return np.asarray(np.tri(values.shape[-2]) @ values)
+    return np.asarray(_lower(values.shape[-2]) @ values)
+
+
+@functools.cache
+def _lower(size: int) -> Array:
+    return read_only(np.tri(size))
 
 
 # Operators in the space of the samples: products with X, or with a Gram matrix
@@ -376,7 +385,7 @@ class _Samples:
     def __init__(self, y: Array, split: Split, weights: Array | None) -> None:
         n = len(y)
         self.weights = W = split.training_weights(n, weights)
-        self.n = W.sum(axis=1)
+        self.n = np.add.reduce(W, axis=1)
         self.ybar = (W @ y) / self.n
         centred = y - self.ybar[:, None]
         self.residual = W * centred
@@ -384,8 +393,8 @@ class _Samples:
         self._places, self.fold, self.y = split.places(n), split.fold, y[split.rows]
         self._fits = centred[-1], weights
 
-    def dual(self, a: Array) -> Array:
-        return a * self.weights
+    def dual(self, a: Array, out: Array) -> None:
+        np.multiply(a, self.weights, out=out)
 
     def remaining(self, r: Array, Q: Array) -> Array:  # noqa: ARG002
         left = np.divide(r, self.weights, out=np.zeros_like(r), where=self.weights > 0)
@@ -471,30 +480,31 @@ class RowFolds(_Samples):
     def _prepare(self, X: Array, columns: Columns) -> tuple[Array, Array]:
         """Centre rows in memory; return sums of training rows and of their squares."""
         W, (first, gross) = self.weights, np.zeros((2, len(self.weights), X.shape[1]))
-        self.X = np.empty(X.shape)
+        self.X, any_constant = np.empty(X.shape), columns.constant.any()
         for rows, here in tiles(X):
             part = np.subtract(X[rows, here], self.shift[here], out=self.X[rows, here])
-            part[:, columns.constant[here]] = 0.0
+            if any_constant:
+                part[:, columns.constant[here]] = 0.0
             first[:, here] += W[:, rows] @ part
             gross[:, here] += W[:, rows] @ np.square(part)
         return first, gross
 
-    def forward(self, r: Array) -> tuple[Array, Array]:
+    def forward(self, r: Array, out: Array) -> Array:
         if self._is_apart:
             r = r - (np.add.reduce(r, axis=1) / self.n)[:, None] * self.weights
         if self._stored is not None:
             C = self._stored.left(r) * self._inverse
-            scores = self._stored.right(C)
-            return np.asarray(scores - np.vecdot(C, self.mean)[:, None]), C
-        C = np.matmul(r, self.X, out=self._C)
-        if self._inverse_metric is not None:
-            root = np.sqrt(self._inverse)
-            C = self._inverse_metric(C * root) * root
+            out[...] = self._stored.right(C)
         else:
-            C *= self._inverse
-        a: Array = C @ self.X.T
-        a -= np.vecdot(C, self.mean)[:, None]
-        return a, C
+            C = np.matmul(r, self.X, out=self._C)
+            if self._inverse_metric is not None:
+                root = np.sqrt(self._inverse)
+                C = self._inverse_metric(C * root) * root
+            else:
+                C *= self._inverse
+            np.matmul(C, self.X.T, out=out)
+        out -= np.vecdot(C, self.mean)[:, None]
+        return np.asarray(C)
 
     def means(self, folds: slice) -> Array:
         return np.asarray(self.shift + self.mean[folds])
@@ -529,11 +539,11 @@ class GramFolds(_Samples):
         self.away = _away(self._unit * gross[-1], self._unit * gross, self.n, weights)
         self.reach = np.square(_EPS * extent) * self.total
 
-    def forward(self, r: Array) -> tuple[Array, Array]:
+    def forward(self, r: Array, out: Array) -> Array:
         r = self._unit * r
-        a = r @ self.K
-        a -= (np.vecdot(a, self.weights) / self.n)[:, None]
-        return np.asarray(a), r
+        np.matmul(r, self.K, out=out)
+        out -= (np.vecdot(out, self.weights) / self.n)[:, None]
+        return r
 
     def means(self, folds: slice) -> Array:
         return np.asarray(self._mean + self.weights[folds] @ self._rows / self.n[folds, None])
@@ -594,9 +604,8 @@ class _Features:
         self.away = _away(extent, np.vecdot(squares, self._inverse), n, weights)
         self.reach = np.square(_EPS * extent) * self.total
 
-    def forward(self, r: Array) -> tuple[Array, Array]:
-        a = r * self._inverse
-        return a, a
+    def forward(self, r: Array, out: Array) -> Array:
+        return np.multiply(r, self._inverse, out=out)
 
     def means(self, folds: slice) -> Array:
         return np.asarray(self.mean[folds])
@@ -664,8 +673,9 @@ class FoldMoments(_Features):
             weights,
         )
 
-    def dual(self, a: Array) -> Array:
-        return np.array([S @ one for S, one in zip(self._S, a, strict=True)])
+    def dual(self, a: Array, out: Array) -> None:
+        for S, one, to in zip(self._S, a, out, strict=True):
+            np.dot(S, one, out=to)
 
     def scores(self, A: Array) -> Array:
         return self._project(A[:, :-1].transpose(1, 0, 2), self.mean[:-1])
@@ -722,10 +732,9 @@ class SingleRows(_Features):
         # The row less the means of the others.
         self._apart = centred * (whole.n / n)[:, None]
 
-    def dual(self, a: Array) -> Array:
-        raw = a @ self._S
-        raw[:-1] -= np.vecdot(self._rows, a[:-1])[:, None] * self._along
-        return np.asarray(raw)
+    def dual(self, a: Array, out: Array) -> None:
+        np.matmul(a, self._S, out=out)
+        out[:-1] -= np.vecdot(self._rows, a[:-1])[:, None] * self._along
 
     def scores(self, A: Array) -> Array:
         return np.asarray(np.vecdot(A[:, :-1], self._apart[:, :-1]))
@@ -769,8 +778,8 @@ def _inverse(squares: Array, constant: Mask | None, n: Array) -> Array:
     """Return inverse variances; zero takes a constant column out."""
     if constant is not None:
         squares = np.where(constant, np.inf, squares)
-    with np.errstate(divide="ignore"):  # without these rows a column may leave the range of floats
-        return np.asarray((n - 1.0) / squares)
+    # Without these rows a column may leave the range of floats.
+    return np.divide(n - 1.0, squares, out=np.full(squares.shape, np.inf), where=squares > 0)
 
 
 def _smallest(n: Any, mean: Array) -> Array:

@@ -157,7 +157,8 @@ class Observations:
     @cached_property
     def spread(self) -> float:
         """Root of the (weighted) mean square of y about its mean."""
-        e = self.y - (self.y.mean() if self.weights is None else self.weights @ self.y / self.n)
+        total = self.y.sum() if self.weights is None else self.weights @ self.y
+        e = self.y - total / self.n
         return math.sqrt(float(e @ e if self.weights is None else self.weights @ e**2) / self.n)
 
     @property
