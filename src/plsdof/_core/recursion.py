@@ -779,7 +779,8 @@ def _inverse(squares: Array, constant: Mask | None, n: Array) -> Array:
     if constant is not None:
         squares = np.where(constant, np.inf, squares)
     # Without these rows a column may leave the range of floats.
-    return np.divide(n - 1.0, squares, out=np.full(squares.shape, np.inf), where=squares > 0)
+    found = np.full(squares.shape, np.inf)
+    return np.asarray(np.divide(n - 1.0, squares, out=found, where=squares > 0))
 
 
 def _smallest(n: Any, mean: Array) -> Array:
