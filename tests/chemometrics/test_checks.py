@@ -263,7 +263,7 @@ def test_errors_of_a_calibration_by_hand():
 
 def test_models_and_estimators_agree(spectra):
     model, X, y = spectra
-    first, second = check_calibration(model, X, y), check_calibration(model.models_[0], X, y)
+    first, second = check_calibration(model, X, y), check_calibration(model.model_, X, y)
     values = [[one.value for one in check.verdicts] for check in (first, second)]
     assert values[0] == pytest.approx(values[1], rel=1e-9)
     merit = figures_of_merit(y, model.predict(X))

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from plsdof.errors import InvalidInputError, RankExhaustedWarning
-from plsdof.estimators.regressors import PLS2Regressor, PLSRegressor
+from plsdof.estimators import PLS2Regressor, PLSRegressor
 from plsdof.inference import prediction_interval
 from plsdof.variants.pls2 import pls2_path
 

@@ -443,15 +443,14 @@ ESTIMATORS = {
     "average": (PLSRegressor("average"), Y),
     "pcr": (PCRegressor(3), Y),
     "ridge": (RidgeRegressor(), Y),
-    "several": (PLSRegressor(), TWO),
-    "one column": (PLSRegressor(), TWO[:, :1]),
     "pls2": (PLS2Regressor(), TWO),
     "pls2, scaled": (PLS2Regressor("cv", scale_response=True), TWO),
     "pls2 of one": (PLS2Regressor(2), Y),
     "rbf": (KernelPLSRegressor(3), Y),
     "laplacian": (KernelPLSRegressor(2, kernel="laplacian"), Y),
     "poly": (KernelPLSRegressor(2, kernel="poly", degree=2, scale=False), Y),
-    "kernels": (KernelPLSRegressor(2, gamma=[0.05, 0.2]), TWO),
+    "kernels": (KernelPLSRegressor(2, gamma=[0.05, 0.2]), Y),
+    "pls2, one column": (PLS2Regressor(2), TWO[:, :1]),
 }
 
 
@@ -515,13 +514,11 @@ def test_names_like_numbers_are_names(tmp_path):
         np.testing.assert_allclose(model.predict(backwards), model.predict(X), rtol=1e-12)
 
 
-@pytest.mark.parametrize("choice", ["left-out", "average"])
-def test_kernels_of_several_widths_are_kept(tmp_path, choice):
+def test_kernels_of_several_widths_are_kept(tmp_path):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(60, 2))
-    y = np.column_stack([rows[:, 0], np.sin(4 * rows[:, 0]) + np.cos(5 * rows[:, 1])])
-    y += 0.1 * rng.normal(size=y.shape)
-    fitted = KernelPLSRegressor(choice, gamma=[0.01, 2.0]).fit(rows, y)
+    y = rows[:, 0] + np.sin(4 * rows[:, 0]) + np.cos(5 * rows[:, 1]) + 0.1 * rng.normal(size=60)
+    fitted = KernelPLSRegressor("average", gamma=[0.01, 2.0]).fit(rows, y)
     model = kept(fitted, tmp_path)
     assert len({one.kernel.gamma for one in model.preparations}) == 2
     new = rows + 0.1

@@ -221,8 +221,8 @@ def as_response(y: Any, n_rows: int, name: str = "y") -> Array:
     if array.ndim != 1:
         raise InvalidInputError(
             f"{name} must be one response per row, shape ({n_rows},); got shape {array.shape}. "
-            "For several responses use PLSRegressor (one model each) or pls2_path (one for all), "
-            "or call the function once per column."
+            "For several responses use pls2_path (components that they share), or call the "
+            "function once per column."
         )
     if array.shape[0] != n_rows:
         raise InvalidInputError(

@@ -624,13 +624,14 @@ def as_model(model: Any) -> Model:
     if isinstance(model, Model):
         return model
     fitted, estimator, prepare = unwrapped(model)
-    models: tuple[Any, ...] = estimator.models_
-    if len(models) != 1:
+    chosen = getattr(estimator, "model_", None)
+    models = getattr(chosen, "responses", (chosen,))
+    found = models[0]
+    if len(models) != 1 or not isinstance(found, Model):
         raise InvalidInputError(
-            f"This {type(estimator).__name__} was fitted to several responses; give one of its "
-            "models_, or fit one response."
+            f"This {type(estimator).__name__} was fitted to several responses or classes; give "
+            "the model of one response, such as model_.responses[0] of PLS2Regressor."
         )
-    found: Model = models[0]
     path = found.path
     is_named = path.feature_names is not None or not hasattr(fitted, "feature_names_in_")
     if estimator is not fitted and not is_named:
@@ -655,7 +656,7 @@ def unwrapped(model: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
             "package (PLSRegressor, PCRegressor, RidgeRegressor, ...), or a Pipeline that ends in "
             f"one; got {kind}."
         )
-    if not hasattr(estimator, "intercept_") and not hasattr(estimator, "models_"):
+    if not hasattr(estimator, "selection_"):
         raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
     if not is_pipeline or len(fitted.steps) == 1:
         return estimator, estimator, estimator.path_rows

@@ -1,4 +1,4 @@
-"""What the estimators share: rows checked once, a path per response, a chosen model, answers."""
+"""What the estimators share: rows checked once, a path, a chosen model, answers."""
 
 import numbers
 import os
@@ -16,6 +16,7 @@ from sklearn.base import (
     RegressorMixin,
     TransformerMixin,
 )
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plsdof._core import inputs
@@ -34,7 +35,6 @@ from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import (
     EmptyModelWarning,
     InvalidInputError,
-    NotAvailableError,
     RankExhaustedWarning,
 )
 from plsdof.inference import intervals as inference
@@ -130,11 +130,10 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
     def transform(self, X: Any) -> Array:
         """Return the scores of the chosen components. Shape (n_new, n_components_).
 
-        With a model per response those of the first one come first. Of an average those of the
-        model with the largest weight.
+        Of an average those of the model with the largest weight.
         """
-        rows = self.path_rows(X)
-        return np.hstack([path.transform(rows)[:, :index] for path, index in self._on_paths()])
+        rows, (path, m) = self.path_rows(X), self._on_path()
+        return np.asarray(path.transform(rows)[:, :m])
 
     @property
     def x_scores_(self) -> Array:
@@ -142,12 +141,17 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
         return self._of_components("x_scores")
 
     def _of_components(self, name: str) -> Array:
-        """Return what a path has for each component; with several responses side by side."""
-        return np.hstack([getattr(path, name)[:, :index] for path, index in self._on_paths()])
+        """Return what a path has for each component, of those that were chosen."""
+        path, m = self._on_path()
+        return np.asarray(getattr(path, name)[:, :m])
 
     @property
     def _n_features_out(self) -> int:
-        return sum(index for _, index in self._on_paths())
+        return self._on_path()[1]
+
+    # What an estimator provides: its path, and the row of the chosen model.
+    def _on_path(self) -> tuple[Any, int]:
+        raise NotImplementedError
 
 
 class LinearScoresMixin(ScoresMixin):
@@ -158,13 +162,7 @@ class LinearScoresMixin(ScoresMixin):
 
         With all components this is X itself, if it was among the training rows or n > p.
         """
-        chosen = self._on_paths()
-        if len(chosen) > 1:
-            raise NotAvailableError(
-                f"There are {len(chosen)} responses with components of their own, each with "
-                "another approximation of X; call inverse_transform of the path of one of models_."
-            )
-        return np.asarray(chosen[0][0].inverse_transform(X))
+        return np.asarray(self._on_path()[0].inverse_transform(X))
 
     @property
     def x_weights_(self) -> Array:
@@ -187,7 +185,8 @@ class LinearScoresMixin(ScoresMixin):
 
         In units of the responses, or of their scales where these were scaled.
         """
-        return np.hstack([np.atleast_2d(path.y_loadings)[:, :m] for path, m in self._on_paths()])
+        path, m = self._on_path()
+        return np.atleast_2d(path.y_loadings)[:, :m]
 
     @property
     def y_scores_(self) -> Array:
@@ -195,12 +194,17 @@ class LinearScoresMixin(ScoresMixin):
 
         Y_k is what the components before k leave of the responses.
         """
-        return np.hstack([_y_scores(path, m) for path, m in self._on_paths()])
+        path, m = self._on_path()
+        loadings, Y = self.y_loadings_, path.response()
+        left = (Y - path.fitted[:m]).reshape(m, len(Y), len(loadings))
+        left = left / getattr(path, "y_scale", 1.0)
+        return np.asarray(np.einsum("kij,jk->ik", left, loadings) / np.sum(loadings**2, axis=0))
 
     @property
     def explained_variance_ratio_(self) -> Array:
         """Share of the variance of X that each component explains. Shape (n_components_,)."""
-        return np.hstack([_shares_of_x(path, m) for path, m in self._on_paths()])
+        path, m = self._on_path()
+        return _shares_of_x(path, m)
 
     @property
     def y_explained_variance_ratio_(self) -> Array:
@@ -208,13 +212,9 @@ class LinearScoresMixin(ScoresMixin):
 
         (n_components_, q) if components are shared by q responses.
         """
-        return np.concatenate([_shares_of_y(path, m) for path, m in self._on_paths()])
-
-
-def _y_scores(path: Any, m: int) -> Array:
-    loadings, Y = np.atleast_2d(path.y_loadings)[:, :m], path.response()
-    left = (Y - path.fitted[:m]).reshape(m, len(Y), len(loadings)) / getattr(path, "y_scale", 1.0)
-    return np.asarray(np.einsum("kij,jk->ik", left, loadings) / np.sum(loadings**2, axis=0))
+        path, m = self._on_path()
+        total = np.where(path.rss[0] > 0, path.rss[0], np.nan)
+        return np.asarray(-np.diff(path.rss[: m + 1], axis=0) / total)
 
 
 def _shares_of_x(path: Any, m: int) -> Array:
@@ -226,43 +226,45 @@ def _shares_of_x(path: Any, m: int) -> Array:
     return np.asarray(squares / spectrum.trace)
 
 
-def _shares_of_y(path: Any, m: int) -> Array:
-    total = np.where(path.rss[0] > 0, path.rss[0], np.nan)
-    return np.asarray(-np.diff(path.rss[: m + 1], axis=0) / total)
-
-
-# One path per response, a model chosen on it, answers about it
-# -------------------------------------------------------------
+# A path, a model chosen on it, answers about it
+# ----------------------------------------------
 
 CHOICES = (LEFT_OUT, "average", *CRITERIA, "cv")
 Choice = Literal["left-out", "average", "aic", "bic", "gmdl", "aicc", "cp", "gcv", "hqc", "cv"]
 PathType = TypeVar("PathType", bound=Path)
 
 
-def warn_of_empty_models(selections: Sequence[Selection | None]) -> None:
-    """Warn where the empty model was chosen although a later score is lower."""
-    empty = [one for one in selections if one is not None and one.index == 0]
-    found = [one.remark("empty-model") for one in empty]
-    for text in {remark.words for remark in found if remark is not None}:
-        warn_caller(text, EmptyModelWarning)
+def only_response(y: Any, kind: str) -> Any:
+    """Return y, (n,); a single column is taken as scikit-learn takes it, with a warning."""
+    shape: tuple[Any, ...] = getattr(y, "shape", ())
+    if len(shape) != 2:
+        return y
+    if shape[1] != 1:
+        raise InvalidInputError(
+            f"y has {shape[1]} columns, and {kind} fits one response. Use PLS2Regressor for "
+            "components that all of them share, or "
+            f"sklearn.multioutput.MultiOutputRegressor({kind}()) for a model of each."
+        )
+    warn_caller(
+        "A column-vector y was passed when a 1d array was expected; its column is taken. Give "
+        "y.ravel(), or the column of the data frame.",
+        DataConversionWarning,
+    )
+    return y[y.columns[0]] if hasattr(y, "columns") else y[:, 0]
 
 
 class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: ignore[misc]
     """Fit a path, choose a model on it, answer questions about that model.
 
-    With several responses every column of y has a path and a choice of its own. As in
-    scikit-learn's linear models, attributes and predictions of a y with columns have one entry per
-    column, also if there is one column only. A subclass says which `_method` it fits with which
-    `_options`, which parameter is chosen (`_choice_name`) and how a fixed value of it becomes a row
-    of the path (`_fixed_index`).
+    A subclass says which `_method` it fits with which `_options`, which parameter is chosen
+    (`_choice_name`) and how a fixed value of it becomes a row of the path (`_fixed_index`).
     """
 
-    # As they are for one response; those of several columns of y are arrays or tuples.
+    model_: Model
     coef_: Array
     intercept_: float
     selection_: Selection | None
     response_names_: tuple[str, ...] | None
-    models_: tuple[Model, ...]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit all models and choose one.
@@ -272,8 +274,9 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         X : (n, p) array or data frame
             PLS, PCR and ridge also take the other containers of `pls_path`, such as scipy sparse
             matrices, dask arrays and data frames, and blocks, and never make them dense.
-        y : (n,) or (n, q) array, series or data frame
-            Several columns are fitted one by one.
+        y : (n,) array or series
+            The response. For several see `PLS2Regressor`, which shares components between them, or
+            `sklearn.multioutput.MultiOutputRegressor`, which fits a model of each.
         sample_weight : (n,) array, optional
             Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
         groups : (n,) array, optional
@@ -287,45 +290,44 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         # With a choice the largest size is only a limit to the search.
         with quietly(RankExhaustedWarning) if isinstance(self._choice(), str) else nullcontext():
             if elsewhere:
-                weights, columns, self._cv = sample_weight, _columns_of(y), self.cv
-                self._one_response = len(columns) == 1
+                weights, response, self._cv = sample_weight, self._response(y), self.cv
             else:
-                X, columns = self._training_data(X, y)
+                X, response = self._training_data(X, y)
                 weights = inputs.as_weights(sample_weight, X.shape[0])
-                self._cv = self._split(X, columns[0], groups)
-            models = self._fit_models(X, columns, weights, groups)
+                self._cv = self._split(X, response, groups)
+            model = self._fit_model(X, response, weights, groups)
         if elsewhere:
-            path = models[0].path
+            path = model.path
             self.n_features_in_ = path.n_features
             self.__dict__.pop("feature_names_in_", None)
             if path.feature_names is not None:
                 self.feature_names_in_ = np.array(path.feature_names, dtype=object)
             self._frames = "pandas"
         self.response_names_ = inference.response_names(y)
-        self._publish(models)
+        self._publish(model)
         return self
 
-    def _training_data(self, X: Any, y: Any) -> tuple[Any, list[Array]]:
-        """Check the data, note what y looks like, and return X (n, p) and the columns of y."""
-        rows = self._rows(X, reset=True)
+    def _response(self, y: Any) -> Any:
+        """Return the only response, with its name."""
         if y is None:
             raise InvalidInputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        values = inputs.as_float(y, "y")
-        n = rows.shape[0]
-        self._one_response = values.ndim != 2
-        if not self._one_response:
-            columns = list(inputs.as_matrix(y, "y").T)
-            return rows, [inputs.as_response(one, n) for one in columns]
-        response = inputs.as_response(y, n)
+        return only_response(y, type(self).__name__)
+
+    def _training_data(self, X: Any, y: Any) -> tuple[Any, Array]:
+        """Check the data and return X (n, p) and y (n,)."""
+        rows = self._rows(X, reset=True)
+        values = None if y is None else inputs.as_float(y, "y")
+        given = self._response(y if hasattr(y, "shape") else values)
+        response = inputs.as_response(given, rows.shape[0])
         if isinstance(rows, np.ndarray):
-            label = getattr(y, "name", None)
+            label = getattr(given, "name", None)
             inputs.require_response_outside(rows, response, feature_names(X), label)
-        return rows, [response]
+        return rows, response
 
     def _split(self, X: Any, y: Array, groups: Any) -> Any:
-        """Return the folds of all responses: pairs of rows are drawn once."""
+        """Return the folds: pairs of rows are drawn once."""
         if groups is not None:
             group_codes(groups, len(y))  # checked even where nothing is left out
         if self.cv is None or isinstance(self.cv, numbers.Integral | str):
@@ -351,23 +353,17 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
                 f"{name}={given!r:.60} with {self._choice_name}={choice!r:.60}."
             )
 
-    def _fit_models(
-        self, X: Any, columns: Sequence[Any], weights: Any, groups: Any
-    ) -> Sequence[Model]:
-        """Fit the paths of all responses and recipes, and choose a model for each response."""
-        by_recipe = self._by_recipe(X, columns, weights)
-        models = []
-        for j, y in enumerate(columns):
-            paths = {name: every[j] for name, every in by_recipe.items()}
-            models.append(self._chosen_of(paths, X, y, weights, groups))
-            if (given := models[-1].path.given) is not None:
-                given.own()
-        return models
+    def _fit_model(self, X: Any, y: Any, weights: Any, groups: Any) -> Any:
+        """Fit the paths of all recipes, and choose a model."""
+        model = self._chosen_of(self._by_recipe(X, y, weights), X, y, weights, groups)
+        if (given := model.path.given) is not None:
+            given.own()
+        return model
 
-    def _by_recipe(self, X: Any, columns: Sequence[Any], weights: Any) -> dict[str, list[Path]]:
+    def _by_recipe(self, X: Any, y: Any, weights: Any) -> dict[str, Path]:
         """Fit the paths of all recipes."""
         recipes = self._recipes().items()
-        return {name: self._paths(one, X, columns, weights) for name, one in recipes}
+        return {name: one.fit(*self._observed(X, y, weights)) for name, one in recipes}
 
     def _recipes(self) -> dict[str, Recipe]:
         """Return what is compared, by name: one recipe, or several for a pool."""
@@ -377,15 +373,6 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
             of = {"as measured": False, "scaled": True}
             return {name: self._method.recipe(**options | {"scale": s}) for name, s in of.items()}
         return {"": self._method.recipe(**options)}
-
-    def _paths(self, recipe: Recipe, X: Any, columns: Sequence[Any], weights: Any) -> list[Path]:
-        """Fit the paths of all responses."""
-        first = recipe.fit(*self._observed(X, columns[0], weights))
-        if len(columns) == 1 or not isinstance(X, np.ndarray) or first.before is not None:
-            return [first, *(recipe.fit(X, y, weights) for y in columns[1:])]
-        first.require_given().own()  # one copy of X for all responses
-        kept = slice(None) if weights is None else weights > 0
-        return [first, *(first.refit(y[kept]) for y in columns[1:])]
 
     @property
     def _precomputed(self) -> bool:
@@ -452,20 +439,21 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
             selection = path.select(choice, **options)
         return replace(path[selection.index], selection=selection)
 
-    def _publish(self, models: Sequence[Model]) -> None:
-        """Set the attributes: values for one response, one entry per column for several."""
-        noise = getattr(self, "noise", None)
-        models = [replace(one, noise=noise) for one in models]
-        self.models_ = tuple(models)
-        self._publish_coef(models)
-        selections = [one.selection for one in models]
-        shown = [None if one is None or one.rule == "given" else one for one in selections]
-        self.selection_ = self._one_or_tuple(shown)
-        warn_of_empty_models(selections)
+    def _publish(self, model: Any) -> None:
+        """Set the attributes."""
+        self.model_ = replace(model, noise=getattr(self, "noise", None))
+        self._publish_coef(self.model_)
+        self._publish_selection(model.selection)
 
-    def _publish_coef(self, models: Sequence[Model]) -> None:
-        self.coef_ = self._one_or_array([np.array(one.coef) for one in models])
-        self.intercept_ = self._one_or_array([float(one.intercept) for one in models])
+    def _publish_coef(self, model: Any) -> None:
+        self.coef_, self.intercept_ = np.array(model.coef), float(model.intercept)
+
+    def _publish_selection(self, selection: Selection | None) -> None:
+        """Set the choice; warn where the empty model was chosen although a later score is lower."""
+        self.selection_ = None if selection is None or selection.rule == "given" else selection
+        empty = None if selection is None or selection.index else selection.remark("empty-model")
+        if empty is not None:
+            warn_caller(empty.words, EmptyModelWarning)
 
     @property
     def remarks_(self) -> tuple[Remark, ...]:
@@ -477,36 +465,25 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         """
         from plsdof.chemometrics.data_checks import data_remarks
 
-        chosen = [() if one.selection is None else one.selection.remarks for one in self.models_]
-        found = [*chosen, *(data_remarks(one) for one in self.models_)]
-        return tuple(dict.fromkeys(remark for remarks in found for remark in remarks))
+        selection = self._fitted().selection_
+        chosen = () if selection is None else selection.remarks
+        found = [remark for one in self._models() for remark in data_remarks(one)]
+        return tuple(dict.fromkeys((*chosen, *found)))
 
     @property
     def path_(self) -> PathType:
-        """All models of the only response; those of several are in ``models_[j].path``."""
-        return cast("PathType", self.model_.path)
-
-    @property
-    def model_(self) -> Model:
-        """The chosen model of the only response; with several responses see ``models_``."""
-        if len(self._fitted().models_) > 1:
-            raise AttributeError(
-                f"There are {len(self.models_)} responses, each with a path and a model of its "
-                "own: see models_."
-            )
-        return self.models_[0]
+        """All models."""
+        return cast("PathType", self._fitted().model_.path)
 
     @property
     def dof_(self) -> float:
-        """Degrees of Freedom of the chosen model; (q,) array if y had columns."""
-        dof: float = self._one_or_array([one.dof for one in self._fitted().models_])
-        return dof
+        """Degrees of Freedom of the chosen model."""
+        return float(self._fitted().model_.dof)
 
     @property
     def noise_std_(self) -> float:
-        """Noise standard deviation of the chosen model; (q,) array if y had columns."""
-        noise: float = self._one_or_array([one.noise_std for one in self._fitted().models_])
-        return noise
+        """Noise standard deviation of the chosen model."""
+        return float(self._fitted().model_.noise_std)
 
     def predict_interval(
         self,
@@ -538,9 +515,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         Returns
         -------
         (n_new, 2) array
-            A data frame with the same index if X is one of pandas. If y had columns (n_new, q, 2),
-            or, if these had names (and pandas is installed), a data frame with columns
-            (name, "lower") and (name, "upper").
+            A data frame with the same index if X is one of pandas.
 
         Notes
         -----
@@ -558,18 +533,13 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         >>> model.predict_interval(X[:1], method="normal").round(1)
         array([[ 1.1, 19.3]])
         """
-        rows = self.path_rows(X)
         options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
-        intervals = [
-            inference.prediction_interval(one, rows, covariance=covariance, **options)
-            for one in self.models_
-        ]
-        limits = np.stack([np.column_stack([one.lower, one.upper]) for one in intervals], axis=1)
-        one = self._one_response
-        named: Array | DataFrame = inference.name_predictions(
-            limits, X, self.response_names_, one_response=one
+        rows = self.path_rows(X)
+        found = inference.prediction_interval(self.model_, rows, covariance=covariance, **options)
+        limits: Array | DataFrame = inference.name_predictions(
+            np.column_stack([found.lower, found.upper]), X
         )
-        return named
+        return limits
 
     def conf_int(
         self, level: float = 0.95, *, covariance: Covariance = "homoscedastic"
@@ -586,50 +556,34 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         -------
         (p, 2) array
             A pandas data frame with one named row per feature if the model was fitted on a data
-            frame (and pandas is installed). If y had columns (q, p, 2), or a data frame with rows
-            (response, feature).
+            frame (and pandas is installed).
 
         Notes
         -----
         See `plsdof.inference.coefficient_inference`.
         """
-        results = self._inferences(level, covariance)
-        limits = np.stack([np.column_stack([one.lower, one.upper]) for one in results])
-        features = getattr(self, "feature_names_in_", None)
-        named: Array | DataFrame = inference.name_coefficients(
-            limits, features, self.response_names_, self._frames, one_response=self._one_response
+        found = self._inference(level, covariance)
+        limits: Array | DataFrame = inference.name_coefficients(
+            np.column_stack([found.lower, found.upper]),
+            getattr(self, "feature_names_in_", None),
+            self._frames,
         )
-        return named
+        return limits
 
-    def summary(
-        self,
-        level: float = 0.95,
-        *,
-        response: str | None = None,
-        covariance: Covariance = "homoscedastic",
-    ) -> Summary:
+    def summary(self, level: float = 0.95, *, covariance: Covariance = "homoscedastic") -> Summary:
         """Return a table of coefficients, standard errors, tests and intervals; print it.
 
-        Its last line says what is held fixed and what the p-values test. With several responses
-        ``response`` says which, by name ("y0", "y1", ... without names). Other options as for
-        `conf_int`.
+        Its last line says what is held fixed and what the p-values test. Options as for `conf_int`.
         """
-        results = self._inferences(level, covariance)
-        names = self.response_names_ or tuple(f"y{number}" for number in range(len(results)))
-        number = 0
-        if response is not None or len(results) > 1:
-            number = names.index(inputs.as_choice(response, "response", names))
-        features = getattr(self, "feature_names_in_", None)
-        summary = summarize(self.models_[number], results[number], features)
-        if self.response_names_ is None and self._one_response:
+        found = self._inference(level, covariance)
+        summary = summarize(self.model_, found, getattr(self, "feature_names_in_", None))
+        if self.response_names_ is None:
             return summary
-        return replace(summary, facts={"response": names[number], **summary.facts})
+        return replace(summary, facts={"response": self.response_names_[0], **summary.facts})
 
     def predict(self, X: Any) -> Array:
-        """Predict with the chosen model. Shape (n_new,), or (n_new, q) if y had columns."""
-        rows = self.path_rows(X)
-        predicted = [one.predict(rows) for one in self.models_]
-        return np.asarray(predicted[0] if self._one_response else np.column_stack(predicted))
+        """Predict with the chosen model. Shape (n_new,)."""
+        return np.asarray(self.model_.predict(self.path_rows(X)))
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file without code; `plsdof.load_model` reads it."""
@@ -662,39 +616,25 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         found: Predictor = predictor_of(self).adjusted(X, y, kind, reason=reason, force=force)
         return found
 
-    @property
-    def one_response(self) -> bool:
-        """Whether y had one dimension."""
-        return self._fitted()._one_response
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
         tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.allow_nan = self._takes_holes
         return tags
 
-    def _one_or_array(self, values: Sequence[Any]) -> Any:
-        """Return the only value of a single response, an array of all otherwise."""
-        return values[0] if self._one_response else np.array(values)
+    def _on_path(self) -> tuple[Any, int]:
+        """Return the path, and the row of the chosen model on it."""
+        model = self._fitted().model_
+        return model.path, model.index
 
-    def _one_or_tuple(self, values: Sequence[Any]) -> Any:
-        """Return the only value, or all; None if there are none."""
-        if all(value is None for value in values):
-            return None
-        return values[0] if self._one_response else tuple(values)
+    def _models(self) -> Sequence[Model]:
+        """Return the chosen model, of several responses that of each."""
+        return (self._fitted().model_,)
 
-    def _on_paths(self) -> list[tuple[Any, int]]:
-        """Return the paths of all models, and the row of the chosen one on each."""
-        return [(one.path, one.index) for one in self._fitted().models_]
-
-    def _inferences(
-        self, level: float, covariance: Covariance
-    ) -> list[inference.CoefficientInference]:
-        """Return what is known about the coefficients of every response."""
-        models = self._fitted().models_
-        options: dict[str, Any] = {"level": level, "covariance": covariance}
-        return [inference.coefficient_inference(one, **options) for one in models]
+    def _inference(self, level: float, covariance: Covariance) -> inference.CoefficientInference:
+        """Return what is known about the coefficients."""
+        model = self._fitted().model_
+        return inference.coefficient_inference(model, level=level, covariance=covariance)
 
     def _choice(self) -> Any:
         return getattr(self, self._choice_name)
@@ -710,15 +650,6 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
     def _options(self) -> dict[str, Any]:
         """Return the options of the method."""
         return {name: getattr(self, name) for name in self._passed_on}
-
-
-def _columns_of(y: Any) -> list[Any]:
-    """Return one response, or the columns of several."""
-    if len(getattr(y, "shape", ())) < 2:
-        return [y]
-    if hasattr(y, "columns"):
-        return [y[name] for name in y.columns]
-    return [y[:, j] for j in range(y.shape[1])]
 
 
 def given_selection(
@@ -742,12 +673,9 @@ class ComponentRegressor(PathRegressor[PathType]):
 
     @property
     def n_components_(self) -> int:
-        """Number of components of the chosen model; (q,) array if y had columns.
-
-        Of an average the weighted mean.
-        """
-        numbers: int = self._one_or_array([one.n_components for one in self._fitted().models_])
-        return numbers
+        """Number of components of the chosen model; of an average the weighted mean."""
+        number: Any = self._fitted().model_.n_components
+        return cast("int", number)
 
     def _fixed_index(self, path: Path) -> int:
         # Fewer than wanted where the data support no more (with a warning).

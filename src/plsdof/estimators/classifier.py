@@ -463,12 +463,12 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         """
         model = self._fitted().path_[self.n_components_]
         values = vip(model) if len(self.classes_) == 2 else model.vip()
-        return name_features(values, getattr(self, "feature_names_in_", None), None, self._frames)
+        return name_features(values, getattr(self, "feature_names_in_", None), self._frames)
 
     @property
     def dof_(self) -> float:
         """Complexity: Degrees of Freedom of the regression on the coded classes."""
         return float(self._fitted().path_[self.n_components_].dof)
 
-    def _on_paths(self) -> list[tuple[Any, int]]:
-        return [(self._fitted().path_, self.n_components_)]
+    def _on_path(self) -> tuple[Any, int]:
+        return self._fitted().path_, self.n_components_

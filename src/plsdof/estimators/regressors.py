@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from plsdof._core.choice import LEFT_OUT, Rule, global_minimum
+from plsdof._core.choice import LEFT_OUT, Rule
 from plsdof._core.criteria import DofKind, Noise
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, as_choice, as_positive
@@ -31,12 +31,10 @@ from plsdof.estimators.base import (
     PathRegressor,
     PathType,
     ScoresMixin,
-    given_selection,
 )
 from plsdof.inference.intervals import name_features
 from plsdof.variants.kernel import KERNEL_PLS, KernelFunction, KernelName, KernelPLSPath
 from plsdof.variants.penalized import PENALIZED_PLS, PenalizedPLSPath
-from plsdof.variants.pls2 import PLS2, Algorithm, PLS2Model, PLS2Path, ResponsePath
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -63,13 +61,13 @@ class _LinearComponents(ComponentRegressor[PathType]):
 
     _path_takes_sparse = True
 
-    def _training_data(self, X: Any, y: Any) -> tuple[Any, list[Array]]:
+    def _training_data(self, X: Any, y: Any) -> tuple[Any, Array]:
         as_choice(self.missing, "missing", ("raise", "impute"))
-        rows, columns = super()._training_data(X, y)
+        rows, response = super()._training_data(X, y)
         self.__dict__.pop("n_imputed_", None)
         if self._takes_holes:
             self.n_imputed_ = int(np.count_nonzero(np.isnan(rows)))
-        return rows, columns
+        return rows, response
 
     def _recipes(self) -> dict[str, Recipe]:
         recipes = super()._recipes()
@@ -124,8 +122,6 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         The choice in words and numbers; None for a fixed number.
     model_ : Model
         The chosen model, or average.
-    models_ : tuple of Model
-        The chosen models of all responses.
     x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
         Of the chosen components, one column each, as in scikit-learn's PLSRegression.
     explained_variance_ratio_, y_explained_variance_ratio_ : (m,) arrays, m chosen components
@@ -135,15 +131,12 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
     n_features_in_, feature_names_in_
         Number of columns of X, and their names if it was a data frame.
     response_names_ : tuple of str or None
-        Name of a series y, or of the columns of a data frame.
+        Name of a series y.
 
     Notes
     -----
-    A y of shape (n, q) means q models, one per column, each with its own number of components and
-    Degrees of Freedom, on one decomposition of X. `predict` then has shape (n_new, q), ``coef_``
-    (q, p), the numbers above become (q,) arrays, ``selection_`` a tuple, and
-    ``models_[j].path`` is the path of a response. For components shared by all responses see
-    `PLS2Regressor`.
+    One response: for several see `PLS2Regressor` (components shared by all of them) and
+    `sklearn.multioutput.MultiOutputRegressor` (a model of each).
 
     Examples
     --------
@@ -152,9 +145,6 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
     >>> model = PLSRegressor("bic", noise="jacobian").fit(X, y)
     >>> model.n_components_, round(model.dof_, 2), round(model.noise_std_, 2)
     (2, 6.46, 4.6)
-    >>> two = PLSRegressor().fit(X[:, 2:], X[:, :2])
-    >>> two.coef_.shape, two.n_components_.shape
-    ((2, 10), (2,))
     """
 
     _method = METHODS["pls"]
@@ -164,11 +154,9 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
 
         A pandas series with one named entry per feature if the model was fitted on a data frame
         (and pandas is installed), a frame with columns feature and value if that was one of polars.
-        If y had columns (q, p), or a data frame with one named column per response.
         """
-        values = self._one_or_array([vip(one) for one in self._fitted().models_])
         features = getattr(self, "feature_names_in_", None)
-        return cast("Array", name_features(values, features, self.response_names_, self._frames))
+        return cast("Array", name_features(vip(self._fitted().model_), features, self._frames))
 
 
 class PCRegressor(LinearScoresMixin, _LinearComponents[PCRPath]):
@@ -186,8 +174,8 @@ class PCRegressor(LinearScoresMixin, _LinearComponents[PCRPath]):
     ----------
     path_ : PCRPath
         All models.
-    n_components_, dof_, noise_std_, coef_, intercept_, selection_, model_, models_
-        As for `PLSRegressor`, also for several responses.
+    n_components_, dof_, noise_std_, coef_, intercept_, selection_, model_
+        As for `PLSRegressor`.
     x_scores_, x_loadings_, x_rotations_, y_scores_, y_loadings_
         Of the chosen components, one column each; the loadings are the weights, too.
     explained_variance_ratio_, y_explained_variance_ratio_
@@ -227,8 +215,8 @@ class RidgeRegressor(PathRegressor[RidgePath]):
         The penalty of the chosen model.
     path_ : RidgePath
         All models.
-    dof_, noise_std_, coef_, intercept_, selection_, model_, models_
-        As for `PLSRegressor`, also for several responses.
+    dof_, noise_std_, coef_, intercept_, selection_, model_
+        As for `PLSRegressor`.
     n_features_in_, feature_names_in_, response_names_
         As for `PLSRegressor`.
 
@@ -256,9 +244,8 @@ class RidgeRegressor(PathRegressor[RidgePath]):
 
     @property
     def alpha_(self) -> float:
-        """Penalty of the chosen model; (q,) array if y had columns."""
-        alpha: float = self._one_or_array([one.parameter for one in self._fitted().models_])
-        return alpha
+        """Penalty of the chosen model."""
+        return float(self._fitted().model_.parameter)
 
     def _fixed_index(self, path: Path) -> int:  # noqa: ARG002
         return 0
@@ -387,11 +374,11 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
         texts = recipe_texts(self.recipes, self.n_features_in_)
         return {str(text): as_recipe(text, options) for text in texts}
 
-    def _by_recipe(self, X: Any, columns: Sequence[Any], weights: Any) -> dict[str, list[Path]]:
-        found: dict[str, list[Path]] = {}
+    def _by_recipe(self, X: Any, y: Any, weights: Any) -> dict[str, Path]:
+        found: dict[str, Path] = {}
         for name, one in self._recipes().items():
             try:
-                found[name] = self._paths(one, X, columns, weights)
+                found[name] = one.fit(*self._observed(X, y, weights))
             except UndefinedRowsError as error:
                 if self.recipes not in PRESETS:
                     raise
@@ -401,14 +388,12 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
     def _chosen_of(self, paths: dict[str, Path], *data: Any) -> Model:
         return self._pooled(paths, data[-1])  # also of one recipe: it has a name
 
-    def _publish_coef(self, models: Any) -> None:
+    def _publish_coef(self, model: Any) -> None:
         self.__dict__.pop("coef_", None)
-        self.recipe_ = self._one_or_tuple([one.selection.recipe_name for one in models])
-        paths = [one.path for model in models for one in members_of(model)]
+        self.recipe_ = model.selection.recipe_name
+        paths = [one.path for one in members_of(model)]
         if all(path.before is None or path.before.is_linear for path in paths):
-            coefs = [linear_in_x(model, self.n_features_in_) for model in models]
-            self.coef_ = self._one_or_array([coef for coef, _ in coefs])
-            self.intercept_ = self._one_or_array([intercept for _, intercept in coefs])
+            self.coef_, self.intercept_ = linear_in_x(model, self.n_features_in_)
 
     @property
     def weights_(self) -> Any:
@@ -506,18 +491,13 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
     dof_, noise_std_ : float
         Degrees of Freedom and noise standard deviation of the chosen model.
     dual_coef_ : (n_rows,) array
-        One coefficient per training row with positive weight, for kernel values. Shape
-        (n_rows, q), as in scikit-learn's KernelRidge, if y had columns. Not of an average over
-        several widths.
+        One coefficient per training row with positive weight, for kernel values. Not of an average
+        over several widths.
     intercept_ : float
     path_ : KernelPLSPath
     selection_ : Selection or None
-    model_, models_, x_scores_, n_features_in_, feature_names_in_, response_names_
+    model_, x_scores_, n_features_in_, feature_names_in_, response_names_
         As for `PLSRegressor`.
-
-    Notes
-    -----
-    Several responses as for `PLSRegressor`; each has its own width if several were given.
 
     Examples
     --------
@@ -543,18 +523,17 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
     _method = KERNEL_PLS
     _passed_on = ("kernel", "degree", "coef0", "scale")
 
-    def _publish_coef(self, models: Any) -> None:
+    def _publish_coef(self, model: Any) -> None:
         # A kernel has no coefficients per feature, and an average over widths none per row.
-        if not any(isinstance(one, Mixture) for one in models):
-            super()._publish_coef(models)
-            self.dual_coef_ = self.coef_.T
+        if not isinstance(model, Mixture):
+            super()._publish_coef(model)
+            self.dual_coef_ = self.coef_
             del self.coef_
 
     @property
     def gamma_(self) -> float | None:
-        """Inverse width of the chosen model; (q,) array if y had columns."""
-        widths = [path.recipe.gamma for path, _ in self._on_paths()]
-        gamma: float | None = None if widths[0] is None else self._one_or_array(widths)
+        """Inverse width of the chosen model."""
+        gamma: float | None = self._on_path()[0].recipe.gamma
         return gamma
 
     @property
@@ -573,7 +552,7 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
         found: Model = super()._chosen_on(path, X, y, weights, groups)
         return found
 
-    def _inferences(self, *_: Any) -> Any:
+    def _inference(self, *_: Any) -> Any:
         raise NotAvailableError(
             "A kernel model has no coefficients per feature, so it has no intervals or tests "
             "for them; use predict_interval for the fit."
@@ -606,8 +585,8 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
     n_components_ : int
     strength_ : float
     path_ : PenalizedPLSPath
-    dof_, noise_std_, coef_, intercept_, selection_, model_, models_
-        As for `PLSRegressor`, also for several responses, each with a strength of its own.
+    dof_, noise_std_, coef_, intercept_, selection_, model_
+        As for `PLSRegressor`.
     x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_
         Of the chosen components, one column each; weights are orthonormal in the metric I + P.
     explained_variance_ratio_, y_explained_variance_ratio_
@@ -651,164 +630,5 @@ class PenalizedPLSRegressor(LinearScoresMixin, TunedRegressor[PenalizedPLSPath])
 
     @property
     def strength_(self) -> float:
-        """Strength of the chosen model; (q,) array if y had columns."""
-        strength: float = self._one_or_array([path.recipe.strength for path, _ in self._on_paths()])
-        return strength
-
-
-# Components that several responses share
-# ---------------------------------------
-
-JointChoice = Literal["left-out", "average", "cv"]
-
-
-@dataclass(eq=False, repr=False)
-class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
-    """Partial Least Squares with components shared by all responses (PLS2).
-
-    A component maximises the covariance with all columns of y together, so that responses that
-    hang together help each other; the price is one number of components for all of them.
-    `PLSRegressor` fits the columns one by one.
-
-    Parameters
-    ----------
-    n_components : int or {"left-out", "average", "cv"}
-        A fixed number, or how to choose it: by the cross-validated errors, with a small price for
-        complexity ("left-out", `PLS2Path.select`) or without ("cv"); or an average of models
-        instead of one of them.
-    max_components : int
-        Limit of the search when the number is chosen.
-    algorithm : {"nipals", "simpls"}
-        See `pls2_path`; the first is that of scikit-learn's PLSRegression.
-    scale : bool
-        Scale the columns of X to unit variance.
-    scale_response : bool
-        Scale the columns of y likewise, which gives every response the same say, in the
-        components and in the choice.
-    cv : int, splitter or iterable, optional
-        Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
-
-    Attributes
-    ----------
-    n_components_ : int
-        Of the chosen model.
-    dof_ : float
-        Degrees of Freedom of all responses together, the trace of d vec(Yhat) / d vec(Y).
-    dof_by_response_, noise_std_ : (q,) arrays
-        Their parts, and the noise standard deviations; floats if y has one dimension.
-    coef_ : (q, p) array
-        In original units; (p,) if y has one dimension.
-    intercept_ : (q,) array or float
-    path_ : PLS2Path
-        All models.
-    model_ : PLS2Model
-        The chosen model, or average.
-    models_ : tuple of Model
-        The same for each response, the others held fixed.
-    selection_ : Selection or None
-        The choice in words and numbers; None for a fixed number.
-    x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
-        Of the chosen components, one column each, as in scikit-learn's PLSRegression.
-    explained_variance_ratio_ : (m,) array, m chosen components
-        Share of the variance of X that each component explains.
-    y_explained_variance_ratio_ : (m, q) array
-        Share of the variance of every response.
-    n_features_in_, feature_names_in_
-        Number of columns of X, and their names if it was a data frame.
-    response_names_ : tuple of str or None
-        Column names of y, if it was a data frame.
-
-    Notes
-    -----
-    Cost: see `pls2_path`. A choice by cross-validation, and predictions with intervals, take no
-    derivatives.
-
-    Examples
-    --------
-    >>> from plsdof.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True)
-    >>> temperatures, others = X[:, 6:8], X[:, 8:]
-    >>> model = PLS2Regressor(scale_response=True).fit(others, temperatures)
-    >>> model.n_components_, model.coef_.shape, model.dof_by_response_.round(2)
-    (4, (2, 4), array([5., 5.]))
-    """
-
-    n_components: int | JointChoice = LEFT_OUT
-    _: KW_ONLY
-    max_components: int = 30
-    algorithm: Algorithm = "nipals"
-    scale: bool = True
-    scale_response: bool = False
-    cv: Any = None
-
-    _method = PLS2
-    _passed_on = ("algorithm", "scale", "scale_response")
-
-    def _check_options(self, groups: Any) -> None:
-        if isinstance(self.n_components, str):
-            as_choice(self.n_components, "n_components", get_args(JointChoice))
-        super()._check_options(groups)
-
-    def _fit_models(
-        self, X: Any, columns: Sequence[Any], weights: Any, groups: Any
-    ) -> Sequence[Model]:
-        recipe = self._method.recipe(**self._options())
-        rows, _ = self._observed(X, columns[0], weights)
-        path: Any = recipe.fit(rows, np.column_stack(columns))
-        self._joint = self._chosen_together(path, groups)
-        return self._joint.responses
-
-    def _chosen_together(self, path: PLS2Path, groups: Any) -> PLS2Model:
-        how, cv = self.n_components, self._cv
-        if how == "average":
-            return path.average(groups=groups, cv=cv)
-        if how == "cv":
-            left = path.left_out(10 if cv is None else cv, groups)
-            smallest = path[global_minimum(left.press)]
-            selection = given_selection(smallest, left, "minimum", "cv-error")
-        elif isinstance(how, str):
-            selection = path.select(groups=groups, cv=cv)
-        elif groups is None and cv is None:
-            return path[-1]  # fewer than wanted where the data support no more (with a warning)
-        else:
-            selection = given_selection(path[-1], path.left_out(cv, groups))
-        return replace(path[selection.index], selection=selection)
-
-    def _publish(self, models: Sequence[Model]) -> None:
-        super()._publish(models)
-        chosen = self._joint.selection  # one for all responses
-        self.selection_ = None if chosen is None or chosen.rule == "given" else chosen
-
-    @property
-    def model_(self) -> Any:
-        """The chosen model of all responses, a `PLS2Model`."""
-        return self._fitted()._joint
-
-    @property
-    def path_(self) -> Any:
-        """All models, a `PLS2Path`."""
-        return self.model_.path
-
-    @property
-    def n_components_(self) -> int:
-        """Number of components of the chosen model."""
-        number: int = self.model_.n_components
-        return number
-
-    @property
-    def dof_(self) -> float:
-        """Degrees of Freedom of all responses together."""
-        return float(self.model_.dof)
-
-    @property
-    def dof_by_response_(self) -> Any:
-        """Degrees of Freedom of every response."""
-        return self._one_or_array(self.model_.dof_by_response.tolist())
-
-    def _on_paths(self) -> list[tuple[Any, int]]:
-        return [(self.path_, self.model_.index)]
-
-    def vip(self) -> Any:
-        """Return the importance of every variable for all responses together. Shape (p,)."""
-        features = getattr(self, "feature_names_in_", None)
-        return name_features(self.model_.vip(), features, None, self._frames)
+        """Strength of the chosen model."""
+        return float(self._on_path()[0].recipe.strength)

@@ -62,17 +62,14 @@ def frame_library(X: Any) -> str:
     return "polars" if type(X).__module__.startswith("polars") else "pandas"
 
 
-def name_predictions(
-    limits: Array, X: Any, responses: Sequence[str] | None, *, one_response: bool
-) -> Any:
-    """Name limits (n, q, 2) by the rows of X and the responses, as far as these have names.
+def name_predictions(limits: Array, X: Any, responses: Sequence[str] | None = None) -> Any:
+    """Name limits (n, 2), or (n, q, 2) of q responses, by what names rows and responses.
 
-    Of one response (n, 2). In polars columns of several are "name lower" and "name upper".
+    In polars columns of several responses are "name lower" and "name upper".
     """
     rows, library, columns = row_labels(X), frame_library(X), list[Any](_LIMITS)
-    if one_response:
-        limits, named = limits[:, 0], rows is not None or feature_names(X) is not None
-    else:
+    named = rows is not None or feature_names(X) is not None
+    if limits.ndim == 3:
         named = responses is not None
         columns = [(name, limit) for name in responses or () for limit in _LIMITS]
     if not named or not find_spec(library):
@@ -80,42 +77,19 @@ def name_predictions(
     return _frame(limits.reshape(len(limits), -1), columns, {"": rows}, library)
 
 
-def name_coefficients(
-    limits: Array,
-    features: Sequence[str] | None,
-    responses: Sequence[str] | None,
-    library: str,
-    *,
-    one_response: bool,
-) -> Any:
-    """Name limits (q, p, 2) by rows (response, feature), of one response (p, 2) by features.
-
-    They stay an array without names, or without pandas.
-    """
-    if not find_spec(library) or (features is None and (one_response or responses is None)):
-        return limits[0] if one_response else limits
-    q, p, _ = limits.shape
-    names = [f"x{i}" for i in range(p)] if features is None else list(features)
-    rows = {"feature": names * q}
-    if not one_response:
-        rows = {"response": np.repeat(_outcomes(responses, q), p).tolist(), **rows}
-    return _frame(limits.reshape(q * p, 2), _LIMITS, rows, library)
+def name_coefficients(limits: Array, features: Sequence[str] | None, library: str) -> Any:
+    """Name limits (p, 2) by features; an array without names, or without pandas."""
+    if features is None or not find_spec(library):
+        return limits
+    return _frame(limits, _LIMITS, {"feature": list(features)}, library)
 
 
-def name_features(
-    values: Array, features: Sequence[str] | None, responses: Sequence[str] | None, library: str
-) -> Any:
-    """Name (p,) values by features, (q, p) ones by features and, in columns, by responses."""
+def name_features(values: Array, features: Sequence[str] | None, library: str) -> Any:
+    """Name (p,) values by features."""
     if features is None or not find_spec(library):
         return values
-    one = values.ndim == 1
-    columns = ["value"] if one else _outcomes(responses, len(values))
-    found = _frame(np.atleast_2d(values).T, columns, {"feature": list(features)}, library)
-    return found["value"].rename(None) if one and library == "pandas" else found
-
-
-def _outcomes(names: Sequence[str] | None, count: int) -> list[str]:
-    return [f"y{i}" for i in range(count)] if names is None else list(names)
+    found = _frame(values[:, None], ["value"], {"feature": list(features)}, library)
+    return found["value"].rename(None) if library == "pandas" else found
 
 
 def _frame(values: Array, columns: Sequence[Any], rows: Mapping[str, Any], library: str) -> Any:

@@ -541,14 +541,15 @@ def opened(model: Model | PLS2Model | Fitted) -> Opened:
             one_response=False,
         )
     fitted, estimator, prepare = unwrapped(model)
-    models = estimator.models_
+    chosen = estimator.model_
+    joint = isinstance(chosen, PLS2Model)
     return Opened(
-        models=[replace(one, prepare=prepare) for one in models],
+        models=[replace(one, prepare=prepare) for one in (chosen.responses if joint else [chosen])],
         n_columns=fitted.n_features_in_,
         before=list(fitted)[:-1] if estimator is not fitted else (),
         names=getattr(fitted, "feature_names_in_", None),
         response_names=estimator.response_names_,
-        one_response=estimator.one_response,
+        one_response=not joint or estimator.one_response,
     )
 
 

@@ -653,9 +653,8 @@ class Predictor:
             self.prediction_interval(X, response=i, **options) for i in range(len(self.responses))
         ]
         limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
-        named: Array | DataFrame = inference.name_predictions(
-            limits, X, self.response_names_, one_response=self.one_response
-        )
+        limits = limits[:, 0] if self.one_response else limits
+        named: Array | DataFrame = inference.name_predictions(limits, X, self.response_names_)
         return named
 
     def prediction_interval(
