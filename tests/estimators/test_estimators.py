@@ -23,8 +23,8 @@ from plsdof import cross_validate, pls_path
 from plsdof.chemometrics import vip
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
 from plsdof.estimators.base import CHOICES, Choice
+from plsdof.estimators.joint import JointChoice
 from plsdof.estimators.regressors import (
-    JointChoice,
     KernelPLSRegressor,
     PCRegressor,
     PenalizedPLSRegressor,

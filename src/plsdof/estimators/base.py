@@ -149,9 +149,10 @@ class ScoresMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
     def _n_features_out(self) -> int:
         return self._on_path()[1]
 
-    # What an estimator provides: its path, and the row of the chosen model.
-    def _on_path(self) -> tuple[Any, int]:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def _on_path(self) -> tuple[Any, int]:
+            """Return the path, and the row of the chosen model, which an estimator has."""
 
 
 class LinearScoresMixin(ScoresMixin):
