@@ -55,7 +55,6 @@ KINDS = {
     "cross-validation": lambda: cross_validate(X, Y),
     "estimator": lambda: PLSRegressor().fit(X, Y),
     "unfitted": PLSRegressor,
-    "two responses": lambda: PLSRegressor().fit(X[:, :3], X[:, 3:]),
     "sparse estimator": lambda: PLSRegressor().fit(scipy.sparse.csr_array(X), Y),
     "ridge estimator": lambda: RidgeRegressor().fit(X, Y),
     "kernel estimator": lambda: KernelPLSRegressor(2).fit(X, Y),
@@ -66,7 +65,6 @@ KINDS = {
     # Nothing predicts a response that is noise.
     "empty": lambda: PLSRegressor(0).fit(X, Y),
     "empty by choice": lambda: PLSRegressor().fit(X, NOISE),
-    "empty, two responses": lambda: PLSRegressor(0).fit(X, np.column_stack([NOISE, Y])),
     "empty pcr": lambda: PCRegressor(0).fit(X, Y),
     "empty kernel": lambda: KernelPLSRegressor(0).fit(X, Y),
     "empty penalised": lambda: PenalizedPLSRegressor(0).fit(X, Y),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from plsdof import PLSRegressor, RecipeRegressor, pls_path
+from plsdof import PLS2Regressor, PLSRegressor, RecipeRegressor, pls_path
 from plsdof.chemometrics.data_checks import affine_copies, data_remarks, near_rows
 from plsdof.datasets import load_gasoline, load_ozone, make_spectra
 from plsdof.workbench.analysis import analyse
@@ -118,5 +118,5 @@ def test_every_door_says_the_same():
     assert analyse(X, y).remark("dependent-neighbours") is not None
     average = RecipeRegressor("average", recipes=["none", "scale"]).fit(X, y)
     assert "dependent-neighbours" in [one.key for one in average.remarks_]
-    two = PLSRegressor(2).fit(X, np.column_stack([y, -y]))
+    two = PLS2Regressor(2).fit(X, np.column_stack([y, -y]))
     assert [one.key for one in two.remarks_] == ["dependent-neighbours"]

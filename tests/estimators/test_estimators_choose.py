@@ -63,13 +63,6 @@ def test_an_average_has_intervals_scores_and_a_summary():
     assert "average" in str(model.summary())
 
 
-def test_several_responses_are_averaged_one_by_one():
-    two = np.column_stack([Y, X[:, 0] + Y])
-    each = PLSRegressor("average").fit(X, two)
-    assert each.coef_.shape == (2, 8)
-    np.testing.assert_allclose(each.coef_[0], PLSRegressor("average").fit(X, Y).coef_)
-
-
 def test_a_width_and_an_average_go_together():
     model = KernelPLSRegressor("average", gamma=[0.01, 0.1]).fit(X, Y)
     assert model.selection_.rule == "average"

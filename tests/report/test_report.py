@@ -18,7 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plsdof.workbench.report.document as document
-from plsdof import KernelPLSRegressor, PCRegressor, PLSRegressor, RidgeRegressor, pcr_path, pls_path
+from plsdof import (
+    KernelPLSRegressor,
+    PCRegressor,
+    PLS2Regressor,
+    PLSRegressor,
+    RidgeRegressor,
+    pcr_path,
+    pls_path,
+)
 from plsdof.chemometrics import explained_variance
 from plsdof.chemometrics.rows import outliers
 from plsdof.datasets import load_ozone, make_spectra
@@ -485,7 +493,7 @@ def test_remarks_are_on_the_page_as_text(tmp_path):
 
 def test_what_is_neither_analysis_nor_fitted_is_refused(ozone, tmp_path):
     X, y = ozone
-    both = PLSRegressor(2).fit(X, np.column_stack([y, y**2]))
+    both = PLS2Regressor(2).fit(X, np.column_stack([y, y**2]))
     for model, reason in (
         (X, "model must be a model"),
         (PLSRegressor(), "not fitted yet"),

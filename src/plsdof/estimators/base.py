@@ -584,7 +584,8 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
 
     def predict(self, X: Any) -> Array:
         """Predict with the chosen model. Shape (n_new,)."""
-        return np.asarray(self.model_.predict(self.path_rows(X)))
+        rows = self.path_rows(X)
+        return np.asarray(self.model_.predict(rows))
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file without code; `plsdof.load_model` reads it."""
