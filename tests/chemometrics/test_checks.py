@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from plsdof import PLSRegressor, RidgeRegressor, pls_path, predictor
+from plsdof import PLS2Regressor, PLSRegressor, RidgeRegressor, pls_path, predictor
 from plsdof.chemometrics import check_calibration, control_chart, figures_of_merit
 from plsdof.chemometrics.checks import (
     CalibrationErrors,
@@ -301,7 +301,7 @@ def test_a_method_without_scores_is_checked_without_them():
 
 def test_several_responses_are_refused():
     made = make_spectra(30, 20, random_state=2)
-    model = PLSRegressor(2).fit(made.data, made.constituents[:, :2])
+    model = PLS2Regressor(2).fit(made.data, made.constituents[:, :2])
     with pytest.raises(InvalidInputError):
         check_calibration(model, made.data, made.target)
 
