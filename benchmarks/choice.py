@@ -37,7 +37,7 @@ from plsdof import (
     penalized_pls_path,
     pls_path,
 )
-from plsdof.estimators.regressors import as_recipe, recipe_texts
+from plsdof.estimators.recipes import as_recipe, recipe_texts
 
 RESULTS = File(__file__).with_name("results") / "choice.json"
 MOST = 30
@@ -136,7 +136,7 @@ def searched(sample: Sample) -> dict[str, Any]:
     """Return predictions for spectra of one cross-validated recipe, and of a search over five."""
     X, y, X_new, found = sample.X, sample.y, sample.X_new, {}
     if sample.kind == "spectra":
-        texts = recipe_texts("spectra", X.shape[1])
+        texts = recipe_texts("spectra", X.shape[1])[0]
         recipes = {text: as_recipe(text, {"max_components": MOST}) for text in texts}
         folds = {text: cross_validate(X, y, one, cv=10) for text, one in recipes.items()}
         best = min(folds, key=lambda text: np.min(folds[text].mean_error))

@@ -10,7 +10,7 @@ from plsdof._core.model import Mixture
 from plsdof.chemometrics import Preprocessor
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.errors import InvalidInputError, NotAvailableError, RecipeWarning
-from plsdof.estimators.regressors import recipe_texts
+from plsdof.estimators.recipes import recipe_texts
 from plsdof.inference import coefficient_inference
 
 X, Y = load_gasoline(return_X_y=True)
@@ -146,7 +146,7 @@ def test_a_preset_leaves_out_a_recipe_that_is_not_defined():
     flat = X.copy()
     flat[3] = 1.0
     with pytest.warns(RecipeWarning):
-        model = RecipeRegressor().fit(flat, Y)
+        model = RecipeRegressor(recipes="spectra").fit(flat, Y)
     assert len(model.selection_.pool) == 4
     with pytest.raises(InvalidInputError):
         RecipeRegressor(recipes=["snv"]).fit(flat, Y)

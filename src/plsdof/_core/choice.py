@@ -14,13 +14,21 @@ needs to be decomposed.
 the same folds are one pool: m runs over the models of each recipe r up to m*_r + 2, s^2 belongs to
 the smallest error of all, and J is the same. One path is the pool of one recipe.
 
+*Over nested pools.* Recipes that only an average gains from (windows of the wavelength axis,
+kernels) join the first pool one family at a time; the answer is the plain mean of the averages of
+these pools. The first of them alone chooses a single model.
+
+*One row must not rule.* In J column i of E is divided by max(1, min_m |E_mi| / (4 s)), s a robust
+standard deviation of the best model: a row that no model predicts counts as one that is four
+standard deviations off.
+
 *By a criterion.* A small score, by one of three `RULES`.
 
 *Remarks.* What is unusual about a choice is a `Remark`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
 
@@ -49,9 +57,14 @@ LOSSES: tuple[Loss, ...] = get_args(Loss)
 _HUBER = 1.345
 # The median of absolute normal errors is this many standard deviations.
 _MEDIAN = 0.6745
+# Residuals of a row that every model misses by more than so many standard deviations are shrunk to
+# that: Huber's loss would change all other rows, too.
+_CAP = 4.0
 # Rounds of reweighting for Huber's loss: the last changes weights by less than 0.01 on gasoline
 # and ozone with an outlier.
 _REWEIGHTED = 8
+# Pools of recipes whose averages are averaged, each as positions of recipes.
+Pools = Sequence[Sequence[int]]
 Rule = Literal["first-minimum", "paper", "global-minimum"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 LEFT_OUT: Final = "left-out"
@@ -81,7 +94,10 @@ _TEXTS = {
     "standard error of the difference.",
     "as-good-recipes": "As good: {named}.",
     "exhausted-folds": "Without the rows of fold {named} the data do not support {label}: a "
-    "smaller model took its place there, and the cross-validated error is not that of this model.",
+    "smaller model took its place there, and the error of rows left out is not that of this model.",
+    "capped": "All models miss some rows by far: {named} more than four robust standard deviations "
+    "off whatever the model, and counts as four so that no row rules the choice. Look at its "
+    "values.",
     "average": "The average of models has an error of {error:.4g}, {gain:.0f}% lower.",
 }
 
@@ -113,8 +129,6 @@ class Selection:
         "left-out", the name of a criterion, or "cv-error" and the like.
     rule : str
         Which of the models is taken.
-    summary : str
-        The choice in one sentence.
     remarks : tuple of Remark
         Anything unusual about it, found when first read.
     left_out : LeftOut or None
@@ -125,6 +139,10 @@ class Selection:
         What these recipes are called.
     weights : mapping of str to array, or None
         Of an average: the weights of the models of each recipe, by its name.
+    parts : tuple of mapping
+        Of an average over nested pools: the weights of each pool, whose mean they are.
+    pools : tuple of tuple of int
+        Which recipes belong to each of these pools.
     loss : {"squared", "huber"}
         How their errors were added up.
 
@@ -144,13 +162,34 @@ class Selection:
     scores: Array
     criterion: str
     rule: str
-    summary: str
     left_out: LeftOut | None = None
     pool: tuple[LeftOut, ...] = ()
     recipes: tuple[str, ...] = ()
     weights: Mapping[str, Array] | None = None
+    parts: tuple[Mapping[str, Array], ...] = ()
+    pools: tuple[tuple[int, ...], ...] = ()
     loss: str = "squared"
+    _summary: str | Callable[[float], str] = ""
     _remarks: tuple[Remark, ...] | Callable[[], tuple[Remark, ...]] = ()
+
+    @cached_property
+    def summary(self) -> str:
+        """The choice in one sentence, with the error of rows left out by `held_out`."""
+        if not callable(self._summary):
+            return self._summary
+        assert self.left_out is not None
+        return self._summary(self.left_out.root_mean_square(self.held_out.residuals))
+
+    @cached_property
+    def held_out(self) -> "HeldOut":
+        """Rows held out, the choice made again without each fold: the error to report.
+
+        The smallest of many errors of rows left out flatters.
+        """
+        if self.left_out is None:
+            raise NotAvailableError("This choice was not made by rows left out.")
+        pool, is_average = self.pool or (self.left_out,), self.rule == "average"
+        return chosen_without(pool, self.loss, average=is_average, pools=self.pools)
 
     @cached_property
     def remarks(self) -> tuple[Remark, ...]:
@@ -218,6 +257,8 @@ class Objective:
         Which of the models may take part.
     scale : float
         Where Huber's loss becomes linear; infinite for squares.
+    capped : (n,) array of bool
+        Rows that every model misses by more than four robust standard deviations.
     """
 
     recipes: npt.NDArray[np.intp]
@@ -227,6 +268,7 @@ class Objective:
     price: Array
     eligible: npt.NDArray[np.bool_]
     scale: float
+    capped: npt.NDArray[np.bool_]
 
     def best_vertex(self) -> tuple[int, int]:
         """Return the recipe with the smallest J, and the row of its path."""
@@ -293,15 +335,17 @@ def objective(
     first = pool[0]
     E = np.concatenate([left.residuals[left.order] for left in pool])
     sizes, n = [len(left.order) for left in pool], first.n
-    if first.sample_weight is not None:
-        E = E * np.sqrt(first.sample_weight)
     if without is not None:
         kept = first.fold != without
         E, n = E[:, kept], float(first.weights[kept].sum())
-    scale = np.inf
-    if loss == "huber":
-        middle = float(np.median(np.abs(E), axis=1).min())
-        scale = _HUBER * middle / _MEDIAN if middle > 0 else np.inf
+    size = np.abs(E)
+    middle = float(np.median(size, axis=1).min()) / _MEDIAN
+    excess = size.min(axis=0) / (_CAP * middle) if middle > 0 else np.zeros(E.shape[1])
+    E = E / np.maximum(excess, 1.0)
+    if first.sample_weight is not None:
+        root = np.sqrt(first.sample_weight)
+        E = E * (root if without is None else root[kept])
+    scale = _HUBER * middle if loss == "huber" and middle > 0 else np.inf
     losses = np.vecdot(E, E) if np.isinf(scale) else huber(E, scale).sum(axis=1)
     starts = np.cumsum([0, *sizes])
     eligible, d = np.zeros(len(losses), dtype=bool), np.empty(len(losses))
@@ -317,30 +361,74 @@ def objective(
         price=2.0 * _PRICE * losses.min() / n * d,
         eligible=eligible,
         scale=scale,
+        capped=excess > 1.0,
     )
 
 
+def best_points(
+    pool: Sequence[LeftOut], loss: str = "squared", pools: Pools = (), without: int | None = None
+) -> list[list[Array]]:
+    """Return the weights of the average of each of nested pools, recipe by recipe.
+
+    ``pools`` are positions of recipes; without them all recipes are one pool. Recipes outside of a
+    pool have weights zero there.
+    """
+    found = []
+    for members in pools or [range(len(pool))]:
+        weights = [np.zeros(len(left.residuals)) for left in pool]
+        best = objective([pool[r] for r in members], loss, without).best_point()
+        for r, own in zip(members, best, strict=True):
+            weights[r] = own
+        found.append(weights)
+    return found
+
+
+def mean_of(parts: Sequence[Sequence[Array]]) -> list[Array]:
+    """Return the mean of the weights of several pools, recipe by recipe."""
+    return [np.mean(own, axis=0) for own in zip(*parts, strict=True)]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeldOut:
+    """What a choice, made again without each fold, says of the rows of that fold.
+
+    Attributes
+    ----------
+    residuals, leverage : (n,) arrays
+    disagreement : (n,) array
+        Weighted variance of the predictions of the models in an average; 0 for a single model.
+    """
+
+    residuals: Array
+    leverage: Array
+    disagreement: Array
+
+
 def chosen_without(
-    pool: Sequence[LeftOut], loss: str = "squared", *, average: bool = False
-) -> tuple[Array, Array]:
-    """Return residuals and leverages of held-out rows by the choice made again without their fold.
+    pool: Sequence[LeftOut], loss: str = "squared", *, average: bool = False, pools: Pools = ()
+) -> HeldOut:
+    """Return rows held out by the choice made again without their fold.
 
     The matrices stay what they are; the choice, or the weights, are those of the other folds.
-    Shapes (n,).
     """
     first = pool[0]
-    residuals, leverage = np.zeros((2, len(first.y)))
+    residuals, leverage, disagreement = np.zeros((3, len(first.y)))
     for fold in range(int(first.fold.max()) + 1):
-        rows, found = first.fold == fold, objective(pool, loss, fold)
+        rows = first.fold == fold
         if average:
-            for left, weights in zip(pool, found.best_point(), strict=True):
-                residuals[rows] += weights @ left.residuals[:, rows]
-                leverage[rows] += weights @ left.leverage[:, rows]
+            weights = mean_of(best_points(pool, loss, pools, fold))
         else:
-            recipe, model = found.best_vertex()
-            residuals[rows] = pool[recipe].residuals[model, rows]
-            leverage[rows] = pool[recipe].leverage[model, rows]
-    return residuals, leverage
+            recipe, model = objective(pool, loss, fold).best_vertex()
+            weights = [np.zeros(len(left.residuals)) for left in pool]
+            weights[recipe][model] = 1.0
+        for left, own in zip(pool, weights, strict=True):
+            used = np.flatnonzero(own)
+            errors, w = left.residuals[np.ix_(used, rows)], own[used]
+            residuals[rows] += w @ errors
+            disagreement[rows] += w @ errors**2
+            leverage[rows] += w @ left.leverage[np.ix_(used, rows)]
+    disagreement = np.maximum(disagreement - residuals**2, 0.0)
+    return HeldOut(residuals=residuals, leverage=leverage, disagreement=disagreement)
 
 
 def _simplex(G: Array, price: Array) -> Array:
@@ -536,6 +624,7 @@ def by_left_out(
     names: Sequence[str] = (),
     *,
     average: bool = False,
+    pools: Pools = (),
 ) -> Selection:
     """Return the best single model by cross-validation, or the best average.
 
@@ -551,25 +640,33 @@ def by_left_out(
     average : bool
         The best point of the objective instead of its best vertex: ``weights`` are there then, and
         the model is the one with the largest weight.
+    pools : sequence of sequence of int
+        Of an average over nested pools: which recipes belong to each. The first pool, which has
+        the first recipes, has the model and the recipe that stand for the average.
     """
-    found, label = objective(pool, loss), partial(_label, paths, names)
-    weights: list[Array] = []
-    said: tuple[Remark, ...] | Callable[[], tuple[Remark, ...]] = ()
+    first = len(pools[0]) if pools else len(pool)
+    found, label = objective(pool[:first], loss), partial(_label, paths, names)
+    parts: list[list[Array]] = []
+    said = []
+    summary: Callable[[float], str]
     if average:
-        weights = [read_only(w) for w in found.best_point()]
-        recipe = int(np.argmax([w.sum() for w in weights]))
+        parts = best_points(pool, loss, pools)
+        weights = mean_of(parts)
+        recipe = int(np.argmax([w.sum() for w in weights[:first]]))
         index, best = int(np.argmax(weights[recipe])), int(np.argmin(pool[recipe].press))
         labels = [label(r, m) for r, own in enumerate(weights) for m in range(len(own))]
-        summary = average_in_words(np.concatenate(weights), labels, _error_of(pool, weights))
+        summary = partial(average_in_words, np.concatenate(weights), labels)
         if weights[recipe][0] == 1.0 and best > 0:
-            said = (remark("empty-model", better=label(recipe, best)),)
+            said.append(remark("empty-model", better=label(recipe, best)))
     else:
         recipe, index = found.best_vertex()
-        error = f"cross-validated error {pool[recipe].rmse[index]:.4g}"
-        summary = f"{label(recipe, index)} ({error}): {rule_in_words('best-model', '')}."
-        longer = paths[recipe].is_longer(len(pool[recipe].rss))
-        said = partial(left_out_remarks, pool, recipe, index, label=label, longer=longer, loss=loss)
-    left = pool[recipe]
+        summary = partial(_single_in_words, label(recipe, index))
+    rows = np.flatnonzero(found.capped).tolist() if pool[0].joint is None else []
+    if rows:
+        said.append(replace(remark("capped", named=_rows_in_words(rows)), rows=tuple(rows)))
+    left, longer = pool[recipe], paths[recipe].is_longer(len(pool[recipe].rss))
+    more = partial(left_out_remarks, pool, recipe, index, label=label, longer=longer, loss=loss)
+    mapped = [dict(zip(names or [""], map(read_only, one), strict=True)) for one in parts]
     return Selection(
         index=index,
         recipe=recipe,
@@ -579,26 +676,37 @@ def by_left_out(
         scores=read_only(found.by_recipe((found.losses + found.price) / left.n)[recipe]),
         criterion=LEFT_OUT,
         rule="average" if average else "best-model",
-        summary=summary,
         left_out=left,
         pool=tuple(pool) if names else (),
         recipes=tuple(names),
-        weights=dict(zip(names or [""], weights, strict=True)) if average else None,
+        weights=dict(zip(names or [""], map(read_only, weights), strict=True)) if average else None,
+        parts=tuple(mapped),
+        pools=tuple(map(tuple, pools)),
         loss=loss,
-        _remarks=said,
+        _summary=summary,
+        _remarks=tuple(said) if average else partial(_joined, tuple(said), more),
     )
+
+
+def _joined(said: tuple[Remark, ...], more: Callable[[], tuple[Remark, ...]]) -> tuple[Remark, ...]:
+    return (*said, *more())
+
+
+def _single_in_words(label: str, rmse: float) -> str:
+    """Say which model was chosen by rows left out."""
+    return f"{label} (error of rows left out {rmse:.4g}): {rule_in_words('best-model', '')}."
+
+
+def _rows_in_words(rows: Sequence[int]) -> str:
+    """Name rows by their positions, the first ones of many."""
+    named = ", ".join(map(str, rows[:_MOST_NAMED])) + " and others" * (len(rows) > _MOST_NAMED)
+    return f"row {named} is" if len(rows) == 1 else f"rows {named} are"
 
 
 def _label(paths: Sequence[Models], names: Sequence[str], recipe: int, index: int) -> str:
     """Return a model in words, with its recipe where there are several."""
     words = paths[recipe].label(index)
     return f"{_IN_WORDS.get(names[recipe], names[recipe])}, {words}" if names else words
-
-
-def _error_of(pool: Sequence[LeftOut], weights: Sequence[Array]) -> float:
-    """Return the root of the mean squared cross-validated residual of an average."""
-    mixed = sum(w @ left.residuals for left, w in zip(pool, weights, strict=True))
-    return float(np.sqrt(np.square(mixed) @ pool[0].weights / pool[0].n))
 
 
 def left_out_remarks(
@@ -645,9 +753,12 @@ def left_out_remarks(
         named = ", ".join(str(f + 1) for f in folds[:_MOST_NAMED])
         named += " and others" if len(folds) > _MOST_NAMED else ""
         said.append(remark("exhausted-folds", named=named, label=words(chosen)))
-    error = _error_of(pool, objective(pool, loss).best_point())
-    if error < (1.0 - _WORTH_SAYING) * left.rmse[chosen]:
-        gain = 100.0 * (1.0 - error / left.rmse[chosen])
+    one, error = (
+        left.root_mean_square(chosen_without(pool, loss, average=average).residuals)
+        for average in (False, True)
+    )
+    if error < (1.0 - _WORTH_SAYING) * one:
+        gain = 100.0 * (1.0 - error / one)
         said.append(remark("average", error=error, gain=gain))
     return tuple(said)
 

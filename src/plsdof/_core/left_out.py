@@ -152,6 +152,10 @@ class LeftOut:
         largest = np.bincount(self.fold, self.weights).max()
         return float(1.0 - largest / self.n)
 
+    def root_mean_square(self, residuals: Array) -> float:
+        """Return the root of the (weighted) mean of squared residuals (n,)."""
+        return float(np.sqrt(np.square(residuals) @ self.weights / self.n))
+
     @cached_property
     def press(self) -> Array:
         """(Weighted) sums of squared residuals. Shape (K,)."""
@@ -264,6 +268,11 @@ class LeftOut:
     def __repr__(self) -> str:
         folds = f"{int(self.fold.max()) + 1} folds"
         return one_line(self, f"{len(self.parameters)} models", f"{len(self.y)} rows", folds)
+
+    @property
+    def independent(self) -> int:
+        """How many rows, or groups of them, are independent."""
+        return len(self.y) if self.groups is None else self.groups
 
     def spent(self, weights: Array, units: int, *, chosen: bool) -> float:
         """Return the degrees of freedom that a model has spent, of so many rows or groups.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from plsdof._core import choice
-from plsdof._core.choice import LEFT_OUT, Selection
+from plsdof._core.choice import LEFT_OUT, HeldOut, Selection
 from plsdof._core.criteria import Noise, NoiseKind, as_variance, counted_noise
 from plsdof._core.display import NOT_YET, as_html, one_line, plural
 from plsdof._core.dof_range import DRAWS, LEVEL, DofRange, dof_range
@@ -259,40 +259,48 @@ class Model:
             return self.path.store.left_out(known.fold, known.groups, through=self.index)
         return self.path.store.left_out(usual_folds(len(given.y)), None, through=self.index)
 
+    @cached_property
+    def held_out(self) -> HeldOut:
+        """Rows by the fits without them, a choice (or weights) made again without their fold.
+
+        A model that was asked for involves no choice.
+        """
+        if self.was_chosen:
+            assert self.selection is not None
+            return self.selection.held_out
+        left, w = self.left_out, self._weight_vector[: len(self.left_out.residuals)]
+        last = len(left.residuals) - 1
+        w = w if self.index <= last else np.eye(last + 1)[-1]
+        E = left.residuals[: len(w)]
+        return HeldOut(
+            residuals=w @ E,
+            leverage=w @ left.leverage[: len(w)],
+            disagreement=np.maximum(w @ E**2 - (w @ E) ** 2, 0.0),
+        )
+
     @property
     def left_out_residuals(self) -> Array:
-        """Residuals of rows by the fits without them. Shape (n_rows,)."""
-        return read_only(self._of_left_out(self.left_out.residuals))
+        """Residuals of rows by the fits without them, see `held_out`. Shape (n_rows,)."""
+        return read_only(self.held_out.residuals)
 
     @property
     def rmse(self) -> float:
-        """Root of the mean squared cross-validated residual, RMSECV."""
-        left = self.left_out
-        return float(np.sqrt(self.left_out_residuals**2 @ left.weights / left.n))
+        """Root of the mean squared left-out residual, the error to report.
+
+        Where the model was chosen, or averaged, this was made again without each fold: the
+        smallest of many errors flatters.
+        """
+        return self.left_out.root_mean_square(self.held_out.residuals)
 
     @property
     def left_out_leverage(self) -> Array:
         """Leverages of rows in the fits without them, see `LeftOut`. Shape (n_rows,)."""
-        return read_only(self._of_left_out(self.left_out.leverage))
-
-    def _of_left_out(self, values: Array) -> Array:
-        if self.weights is None:
-            return np.asarray(values[min(self.index, len(values) - 1)])
-        return np.asarray(self.weights @ values[: len(self.weights)])
+        return read_only(self.held_out.leverage)
 
     @cached_property
     def scores(self) -> Array:
-        """Errors behind intervals, |e| / sqrt(1 + 4 h), the choice made again without each fold.
-
-        A model that was asked for involves no choice. Shape (n_rows,).
-        """
-        if not self.was_chosen:
-            return read_only(unit_scores(self.left_out_residuals, self.left_out_leverage))
-        assert self.selection is not None
-        made = choice.chosen_without(
-            self.selection.pool or (self.left_out,), self.selection.loss, average=self.is_average
-        )
-        return read_only(unit_scores(*made))
+        """Errors behind intervals, |e| / sqrt(1 + 4 h), see `held_out`. Shape (n_rows,)."""
+        return read_only(unit_scores(self.left_out_residuals, self.left_out_leverage))
 
     @property
     def was_chosen(self) -> bool:
@@ -330,8 +338,7 @@ class Model:
     def spent(self) -> float:
         """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
         left = self.left_out
-        units = len(left.y) if left.groups is None else left.groups
-        return left.spent(self._weight_vector, units, chosen=self.was_chosen)
+        return left.spent(self._weight_vector, left.independent, chosen=self.was_chosen)
 
     @property
     def _weight_vector(self) -> Array:
@@ -357,7 +364,7 @@ class Model:
             left = self.left_out
             if self.weights is None:
                 return float(left.noise_variance[min(self.index, len(left.rss) - 1)])
-            press = self.left_out_residuals**2 @ left.weights
+            press = left.n * self.rmse**2
             return float(noise_from_left_out(np.array([self.rss]), np.array([press]), left.n)[0])
         return float(counted_noise(self.exact, kind)[self.row])
 
@@ -415,8 +422,8 @@ class Model:
 class Mixture(Model):
     """An average over models of several recipes.
 
-    ``path``, ``index`` and ``weights`` are those of the recipe with most weight: scores, T^2 and Q
-    belong to it.
+    ``path``, ``index`` and ``weights`` are those of the first member, the recipe with most weight
+    in the first pool: scores, T^2 and Q belong to it.
 
     Attributes
     ----------
@@ -463,14 +470,23 @@ class Mixture(Model):
         counted exactly, unless their preparation looks at y: then cross-validated Degrees of
         Freedom stand for theirs.
         """
-        parts = [
-            (share * w, _counted(one, m))
-            for share, one in zip(self.shares, self.members, strict=True)
-            for m, w in enumerate(one._weight_vector)
-            if w > 0
-        ]
-        w, d = np.array(sorted(parts, key=lambda part: part[1])).T
-        return float(w @ d + np.cumsum(w)[:-1].sum())
+        return self._dof_by(_counted)
+
+    def _dof_by(self, count: Callable[[Model, int], float]) -> float:
+        """Return the mean, over nested pools, of the Degrees of Freedom of their averages."""
+        assert self.selection is not None
+        names = dict(zip(self.selection.recipes, self.selection.pool, strict=True))
+        of = {name: one for name in names for one in self.members if one.left_out is names[name]}
+        known, found = {}, []
+        for weights in self.selection.parts:
+            kept = [(name, m) for name, w in weights.items() for m in np.flatnonzero(w).tolist()]
+            for name, m in kept:
+                if (name, m) not in known:
+                    known[name, m] = count(of[name], m)
+            parts = sorted((known[name, m], weights[name][m]) for name, m in kept)
+            d, w = np.array(parts).T
+            found.append(float(w @ d + np.cumsum(w)[:-1].sum()))
+        return float(np.mean(found))
 
     @property
     def depends_on_response(self) -> bool:
@@ -498,15 +514,10 @@ class Mixture(Model):
         return float(squares.sum() if given.weights is None else squares @ given.weights)
 
     @property
-    def left_out_residuals(self) -> Array:
-        """Residuals of rows by the fits without them. Shape (n_rows,)."""
-        return read_only(self._mixed([one.left_out_residuals for one in self.members]))
-
-    @property
     def spent(self) -> float:
-        """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
-        each = [one.spent for one in self.members]
-        return float(self.shares @ each + np.cumsum(np.sort(self.shares))[:-1].sum())
+        """Degrees of freedom that are lost for intervals, with left-out Degrees of Freedom."""
+        share = self.left_out.independent / self.left_out.n
+        return 1.0 + self._dof_by(lambda one, m: max(float(one.left_out.dof[m]) * share, 1.0))
 
     def noise_variance(self, kind: Noise = None) -> float:
         """Estimate the noise variance from cross-validation; a number is itself."""
@@ -518,7 +529,7 @@ class Mixture(Model):
                 f"The noise level of an average over recipes is 'left-out'; got {kind!r}."
             )
         left = self.left_out
-        press = self.left_out_residuals**2 @ left.weights
+        press = left.n * self.rmse**2
         return float(noise_from_left_out(np.array([self.rss]), np.array([press]), left.n)[0])
 
     def _mixed(self, parts: Sequence[Array]) -> Array:
@@ -545,6 +556,7 @@ def pooled(
     cv: Any = None,
     groups: Any = None,
     loss: str = "squared",
+    pools: choice.Pools = (),
 ) -> Model:
     """Choose one model of several paths to the same rows, or average them all.
 
@@ -556,18 +568,25 @@ def pooled(
         The best point of the objective instead of its best vertex.
     cv, groups, loss
         As for `Path.select`.
+    pools : sequence of sequence of int
+        Of an average over nested pools: see `plsdof._core.choice`.
     """
     folds = next(iter(paths.values())).folds(cv, groups)
     pool = [path.store.left_out(*folds, through=None, walk=True) for path in paths.values()]
-    return chosen_from(paths, pool, average=average, loss=loss)
+    return chosen_from(paths, pool, average=average, loss=loss, pools=pools)
 
 
 def chosen_from(
-    paths: "Mapping[str, Path]", pool: Sequence[LeftOut], *, average: bool, loss: str = "squared"
+    paths: "Mapping[str, Path]",
+    pool: Sequence[LeftOut],
+    *,
+    average: bool,
+    loss: str = "squared",
+    pools: choice.Pools = (),
 ) -> Model:
     """Choose by held-out rows that are there already."""
     found, names = tuple(paths.values()), () if tuple(paths) == ("",) else tuple(paths)
-    selection = choice.by_left_out(pool, loss, found, names, average=average)
+    selection = choice.by_left_out(pool, loss, found, names, average=average, pools=pools)
     if selection.weights is None:
         path = found[selection.recipe]
         return Model(path=path, index=selection.index, selection=selection)
@@ -576,14 +595,17 @@ def chosen_from(
         if w.any():
             # The average of the models of one recipe, with the held-out matrix of its own.
             index = int(np.argmax(w))
-            own = replace(selection, left_out=left, pool=(), index=index)
+            own = replace(selection, left_out=left, pool=(), pools=(), index=index)
             members.append(
                 Model(path=path, index=index, weights=read_only(w / w.sum()), selection=own)
             )
             shares.append(float(w.sum()))
-    heaviest = members[int(np.argmax(shares))]
+    heaviest = next(one for one in members if one.left_out is selection.left_out)
     if len(members) == 1:
         return replace(heaviest, selection=selection)
+    # The recipe that stands for the average comes first.
+    order = sorted(range(len(members)), key=lambda i: members[i] is not heaviest)
+    members, shares = [members[i] for i in order], [shares[i] for i in order]
     return Mixture(
         path=heaviest.path,
         index=heaviest.index,

@@ -562,7 +562,7 @@ class Path:
             scores=read_only(scores),
             criterion=criterion,
             rule=rule,
-            summary=choice.choice_in_words(
+            _summary=choice.choice_in_words(
                 self.label(index), float(self.dof[index]), rule, criterion
             ),
             _remarks=remarks,

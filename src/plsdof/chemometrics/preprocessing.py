@@ -16,6 +16,7 @@ A chain is written as words with commas between them, each with its parameters a
 ``blocks:sizes``            blocks of columns by the roots of their total variances: ``700+12``
 ``adaptive``                the same, times the size of their coefficients in a ridge regression
 ``impute[:rank]``           missing values filled by a few components of X; the first step, if any
+``columns:first:end``       some neighbouring columns, numbered from 0, ``end`` not among them
 ``none``                    nothing; to compare other chains with
 ==========================  ====================================================================
 
@@ -185,8 +186,13 @@ STEPS: Mapping[str, StepKind] = {
         {"rank": (_whole, 0)},
         learned=(*_SCALED, "loadings_"),
     ),
+    "columns": StepKind(
+        _OWN + "Columns",
+        "columns:0:50 (the first column, and the one behind the last)",
+        dict.fromkeys(("first", "end"), (_whole, None)),
+    ),
 }
-NOTHING = "none"
+COLUMNS, NOTHING = "columns", "none"
 # Values that differ by a smaller share are equal up to rounding.
 _FLAT = 1e-12
 
@@ -260,6 +266,21 @@ class UndefinedRowsError(InvalidInputError):
     def renamed(self, names: Sequence[str]) -> "UndefinedRowsError":
         """Return the same error with other names for the rows, one for each row of X."""
         return UndefinedRowsError(self.step, self.rows, [names[row] for row in self.rows])
+
+
+def columns_after(steps: Sequence[tuple[str, Mapping[str, Any]]], p: int) -> range:
+    """Return which of p columns there are after some steps of a chain.
+
+    Examples
+    --------
+    >>> columns_after(parse_chain("snv,columns:2:9"), 10)
+    range(2, 9)
+    """
+    kept = range(p)
+    for name, parameters in steps:
+        if name == COLUMNS:
+            kept = kept[parameters["first"] : parameters["end"]]
+    return kept
 
 
 class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -347,10 +368,11 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         >>> np.allclose(chain.transform(rows), Preprocessor("msc").fit_transform(rows))
         True
         """
-        p = blocks.n_columns
         transformers: list[tuple[str, Any]] = []
-        self.n_features_in_, self.transformers_ = p, transformers
-        for name, parameters in parse_chain(self.steps):
+        self.n_features_in_, self.transformers_ = blocks.n_columns, transformers
+        steps = parse_chain(self.steps)
+        for i, (name, parameters) in enumerate(steps):
+            p = len(columns_after(steps[:i], blocks.n_columns))
             _require_columns(name, parameters, p)
             # The next step learns from rows as those before leave them.
             before = RowBlocks(blocks, None, self.transform if transformers else None)
@@ -399,6 +421,11 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             tags.input_tags.allow_nan = self.fills_holes
         return tags
 
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns that are left."""
+        names = super().get_feature_names_out(input_features)
+        return names[list(columns_after(parse_chain(self.steps), len(names)))]
+
     @property
     def goes_along_columns(self) -> bool:
         """Whether some step takes columns that follow each other for evenly spaced ones."""
@@ -436,8 +463,8 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             raise InvalidInputError("learned must have one entry for each step.")
         chain.n_features_in_ = p
         chain.transformers_ = [
-            (name, _restored(name, parameters, entry, _example(p)))
-            for (name, parameters), entry in zip(steps, learned, strict=True)
+            (name, _restored(name, parameters, entry, _example(len(columns_after(steps[:i], p)))))
+            for i, ((name, parameters), entry) in enumerate(zip(steps, learned, strict=True))
         ]
         return chain
 
@@ -495,6 +522,12 @@ def _vector(name: str, key: str, learned: Any, p: int) -> Array:
 
 
 def _require_columns(name: str, parameters: Mapping[str, Any], p: int) -> None:
+    if name == COLUMNS:
+        if not parameters["first"] < parameters["end"] <= p:
+            raise InvalidInputError(
+                f"columns:{parameters['first']}:{parameters['end']} are not among {p} columns."
+            )
+        return
     if STEPS[name].learned and name != "msc":  # columns by themselves
         return
     least = max(3, parameters.get("window_length", 0), parameters.get("order", 0) + 2)
@@ -607,6 +640,28 @@ class AdaptiveColumns(UnitVariance):
         weight = np.maximum(b / max(b.max(), np.finfo(float).tiny), np.finfo(float).eps)
         self.scale_ = self.scale_ / weight
         return self
+
+
+class Columns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Some neighbouring columns, such as a window of the wavelength axis.
+
+    Examples
+    --------
+    >>> Columns(1, 3).transform(np.array([[5.0, 6.0, 7.0, 8.0]]))
+    array([[6., 7.]])
+    """
+
+    def __init__(self, first: int = 0, end: int = 1) -> None:
+        self.first, self.end = first, end
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn nothing."""
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return the columns. Shape (n, end - first)."""
+        return np.asarray(X)[:, self.first : self.end]
 
 
 class EqualBlocks(UnitVariance):

@@ -665,7 +665,7 @@ def given_selection(
         scores=left.press / left.n,
         criterion=criterion,
         rule=rule,
-        summary=f"{model.label}: {rule_in_words(rule, criterion_label(criterion))}.",
+        _summary=f"{model.label}: {rule_in_words(rule, criterion_label(criterion))}.",
         left_out=left,
     )
 

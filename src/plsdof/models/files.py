@@ -70,7 +70,7 @@ sqrt(1 + reach h), h = 1/n + sum over members and components of shares (R x)^2. 
 ``df`` degrees of freedom. GG' restricted to the training rows is what the covariance of the
 coefficients says of them; directions that add less than 1e-6 sigma^2 / n there are left out.
 
-How far a row is from those of the training is, by the member with most weight, (n - 1) |R x|^2,
+How far a row is from those of the training is, by the first member, (n - 1) |R x|^2,
 Hotelling's T^2, and |x / scale - L'R x|^2, its Q residual.
 
 *Version 4* has x_scale beside x_mean, rotations of x / x_scale, and factor and df in the place of
@@ -238,7 +238,9 @@ def from_content(content: dict[str, Any]) -> Predictor:
         model = msgspec.convert(content, Predictor, dec_hook=_array)
     except (msgspec.ValidationError, ArithmeticError, LookupError, ValueError) as error:
         raise InvalidInputError(f"the model file has a wrong entry: {error}.") from error
-    model = replace(model, preparations=tuple(map(_prepared, model.preparations)))
+    model = replace(
+        model, preparations=tuple(_prepared(one, len(model.names)) for one in model.preparations)
+    )
     _require_answers(model)
     return model
 
@@ -259,7 +261,8 @@ def _of_version_4(content: dict[str, Any]) -> dict[str, Any]:
 
 def _response_of_version_4(one: dict[str, Any], scales: list[Array], n: float) -> dict[str, Any]:
     members, found = msgspec.convert(one.get("members"), list[dict[str, Any]]), dict(one)
-    main = max(members, key=lambda each: each.get("weight", 1.0))
+    members.sort(key=lambda each: -each.get("weight", 1.0))  # the first is that of T^2 and Q
+    main = members[0]
     scale = scales[main.get("preparation", 0)]
     found["members"] = [
         {**each, "rotations": _array(None, each["rotations"]) / scales[each.get("preparation", 0)]}
@@ -303,15 +306,15 @@ def _array(_: Any, value: Any) -> Array:
     return read_only(found)
 
 
-def _prepared(one: Preparation) -> Preparation:
-    """Return a preparation as it is used, with a chain of steps."""
+def _prepared(one: Preparation, p: int) -> Preparation:
+    """Return a preparation of p columns as it is used, with a chain of steps."""
     if one.preprocessing is None:
         return one
     from plsdof.chemometrics.preprocessing import Preprocessor
 
     try:
         content = msgspec.convert(one.preprocessing, dict[str, Any])
-        chain = Preprocessor.from_content(content, len(one.x_mean))
+        chain = Preprocessor.from_content(content, p)
     except ValueError as error:
         raise InvalidInputError(f"the entry 'preprocessing' of the model file: {error}") from error
     return replace(one, preprocessing=chain)

@@ -446,7 +446,9 @@ def _preparation(model: Model, before: Sequence[Any]) -> Preparation:
         x_mean=read_only(x_mean),
         kernel=None if inputs is None else _kernel(model, inputs),
         # A path whose recipe prepares has a chain of its own, which comes last.
-        preprocessing=_chain([*before, path.before], len(x_mean)),
+        preprocessing=_chain(
+            [*before, path.before], len(x_mean) if path.before is None else path.n_features
+        ),
     )
 
 

@@ -276,8 +276,8 @@ class Response:
 
     @property
     def main(self) -> Member:
-        """The member with most weight."""
-        return max(self.members, key=lambda one: one.weight)
+        """The member that T^2 and Q belong to: of an average that with most weight of a pool."""
+        return self.members[0]
 
     @property
     def interval_methods(self) -> tuple[str, ...]:

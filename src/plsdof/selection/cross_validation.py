@@ -157,7 +157,7 @@ class CrossValidation(LeftOut):
             scores=read_only(scores),
             criterion=f"cv-{by}",
             rule=rule,
-            summary=f"{model_in_words(self.parameters[index], self.parameter_name)} "
+            _summary=f"{model_in_words(self.parameters[index], self.parameter_name)} "
             f"(score {scores[index]:.4g}): {rule_in_words(rule, f'cross-validated {by}')}.{note}",
         )
 

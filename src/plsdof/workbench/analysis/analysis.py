@@ -484,7 +484,7 @@ def _given(path: Path, index: int, left: LeftOut | None) -> Selection:
         scores=_padded(np.zeros(0) if left is None else left.press, len(path)),
         criterion=LEFT_OUT,
         rule="given",
-        summary=f"{path.label(index)} ({path.dof[index]:.2f} Degrees of Freedom): as asked for.",
+        _summary=f"{path.label(index)} ({path.dof[index]:.2f} Degrees of Freedom): as asked for.",
         left_out=left,
     )
 
@@ -591,12 +591,14 @@ def _pool(data: TableProblem, request: Request) -> tuple[Model | None, list[Rema
         return None, []
     # They need scikit-learn, which takes a second to import.
     from plsdof.chemometrics.preprocessing import UndefinedRowsError
-    from plsdof.estimators.regressors import as_recipe, recipe_texts
+    from plsdof.estimators.recipes import as_recipe, recipe_texts
 
     kind = "table" if data.wavelengths is None else "spectra"
     rows, options = np.asarray(data.rows.X, dtype=float), {"max_components": request.max_components}
     paths, missing, reason = {}, list[str](), None
-    for text in recipe_texts(kind, rows.shape[1]):
+    average = request.wants(AVERAGE)
+    texts, pools = recipe_texts(kind, rows.shape[1], average=average)
+    for text in texts:
         # A row without a signal has no snv: that recipe takes no part.
         with contextlib.suppress(UndefinedRowsError):
             try:
@@ -605,7 +607,10 @@ def _pool(data: TableProblem, request: Request) -> tuple[Model | None, list[Rema
                 missing, reason = [*missing, words.steps_of(text)], error
     untried = [words.said("untried", steps="; ".join(missing), reason=reason)] if missing else []
     how = {"cv": _folds(data, request), "groups": data.groups}
-    return pooled(paths, average=request.wants(AVERAGE), **how), untried
+    number = {text: i for i, text in enumerate(paths)}
+    made = [[texts[i] for i in pool if texts[i] in number] for pool in pools]
+    nested = [[number[text] for text in pool] for pool in made]
+    return pooled(paths, average=average, pools=nested, **how), untried
 
 
 def _better_recipe(own: Model, best: Model) -> list[Remark]:
@@ -743,7 +748,7 @@ def _simplest_within(path: Path, left: LeftOut) -> tuple[Selection, Model]:
     index = int(order[one_standard_error(left.mean_error[order], left.std_error[order])])
     rule = "one-standard-error"
     summary = choice_in_words(path.label(index), path.dof[index], rule, LEFT_OUT)
-    selection = replace(_given(path, index, left), rule=rule, summary=summary)
+    selection = replace(_given(path, index, left), rule=rule, _summary=summary)
     return selection, Model(path=path, index=index, selection=selection)
 
 

@@ -1,0 +1,266 @@
+"""Several recipes at once: scaling, preprocessing and size in one pool, or an average of pools."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from plsdof._core.choice import LEFT_OUT, Pools
+from plsdof._core.fit import METHODS
+from plsdof._core.inputs import Array
+from plsdof._core.model import Mixture, Model, members_of, pooled
+from plsdof._core.path import Path, PLSPath
+from plsdof._core.recipe import Recipe
+from plsdof._core.warnings import warn_caller
+from plsdof.chemometrics.preprocessing import (
+    NOTHING,
+    Preprocessor,
+    UndefinedRowsError,
+    parse_chain,
+)
+from plsdof.errors import InvalidInputError, RecipeWarning
+from plsdof.estimators.base import ComponentRegressor, ScoresMixin
+
+# Families of recipes, and what presets make of them
+# ---------------------------------------------------
+
+_SCALE = "scale"
+# Points of the window of a derivative, fewer for short spectra, and the degree of its polynomial.
+_SAVGOL, _DEGREE = 11, 2
+# Eight half-overlapping ranges of the wavelength axis, with as many components as a ninth part of a
+# spectrum may need.
+_WINDOWS, _IN_WINDOW = 8, 12
+
+
+def five(p: int) -> list[str]:
+    """Return what spectra are compared in: of 5, 8 and 14 candidates five are as good as any.
+
+    Examples
+    --------
+    >>> five(401)
+    ['none', 'scale', 'snv', 'savgol:11:2:1', 'savgol:11:2:2']
+    """
+    window = min(_SAVGOL, (p - 1) // 2 * 2 + 1)
+    along = [f"savgol:{window}:{_DEGREE}:{k}" for k in (1, 2) if window > _DEGREE]
+    return [NOTHING, _SCALE, *(["snv"] if p >= 3 else []), *along]
+
+
+def windows(p: int, *, before: str = "") -> list[str]:
+    """Return windows of p columns, as half-overlapping recipes; none if they were too narrow.
+
+    Examples
+    --------
+    >>> windows(401, before="snv,")[:2]
+    ['snv,columns:0:89', 'snv,columns:45:134']
+    """
+    length = 2 * p // (_WINDOWS + 1)
+    starts = [round(i * (p - length) / (_WINDOWS - 1)) for i in range(_WINDOWS)]
+    return [f"{before}columns:{a}:{a + length}" for a in starts] if length >= 3 else []
+
+
+Family = Callable[[int], list[str]]
+
+
+def _scaled(_: int) -> list[str]:
+    """Columns of a table differ in units, so all are scaled."""
+    return [_SCALE, "adaptive"]
+
+
+# Nested pools: the first one chooses a single model; an average is the mean of those of all.
+_SPECTRA: tuple[tuple[Family, ...], ...] = (
+    (five,),
+    (five, windows),
+    (five, partial(windows, before="snv,")),
+)
+PRESETS: Mapping[str, tuple[tuple[Family, ...], ...]] = {
+    "spectra": _SPECTRA,
+    "table": ((_scaled,),),
+}
+
+
+def recipe_texts(recipes: Any, p: int, *, average: bool = False) -> tuple[list[Any], Pools]:
+    """Return recipes for p columns as texts or `Recipe`, and which of them are a pool together.
+
+    Parameters
+    ----------
+    recipes : str or sequence
+        One of `PRESETS`, or the recipes themselves.
+    p : int
+    average : bool
+        Whether they are averaged: a single model is chosen from the first pool.
+
+    Examples
+    --------
+    >>> recipe_texts("table", 12)
+    (['scale', 'adaptive'], [[0, 1]])
+    >>> texts, pools = recipe_texts("spectra", 401, average=True)
+    >>> len(texts), [len(pool) for pool in pools]
+    (21, [5, 13, 13])
+    """
+    if isinstance(recipes, str) and recipes in PRESETS:
+        nested = PRESETS[recipes] if average else PRESETS[recipes][:1]
+        named = [[text for family in pool for text in family(p)] for pool in nested]
+        texts = list(dict.fromkeys(text for pool in named for text in pool))
+        pools = {tuple(map(texts.index, pool)): None for pool in named}
+        return texts, list(map(list, pools))
+    if isinstance(recipes, str) or not isinstance(recipes, Sequence) or not len(recipes):
+        raise InvalidInputError(
+            "recipes must be 'spectra' (columns share a unit and follow each other), 'table', or a "
+            f"list of texts such as ['none', 'scale', 'snv,savgol:15:2:1']; got {recipes!r:.80}."
+        )
+    return list(recipes), [list(range(len(recipes)))]
+
+
+def as_recipe(text: Any, options: Mapping[str, Any]) -> Recipe:
+    """Return a recipe of Partial Least Squares: steps with commas between, "scale" among them.
+
+    Examples
+    --------
+    >>> as_recipe("snv,scale", {"max_components": 5})
+    Recipe(pls, max_components=5, scale=True)
+    """
+    if isinstance(text, Recipe):
+        return text
+    if not isinstance(text, str):
+        raise InvalidInputError(f"A recipe is a text such as 'snv' or 'scale'; got {text!r:.80}.")
+    words = [word.strip() for word in text.split(",")]
+    steps = ",".join(word for word in words if word != _SCALE) or NOTHING
+    if any(name == "columns" for name, _ in parse_chain(steps)):
+        options = dict(options)
+        options["max_components"] = min(options.get("max_components") or _IN_WINDOW, _IN_WINDOW)
+    prepare = None if steps == NOTHING else partial(Preprocessor, steps)
+    made = METHODS["pls"].recipe(**options, scale=_SCALE in words)
+    return Recipe(method=made.method, options=made.options, prepare=prepare)
+
+
+@dataclass(eq=False, repr=False)
+class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
+    """Partial Least Squares with scaling, preprocessing and size chosen, or averaged, at once.
+
+    Every recipe has its own matrix of left-out residuals, of the same folds; one objective over
+    the models of all recipes chooses one of them, or weights them all.
+
+    Parameters
+    ----------
+    n_components : {"left-out", "average"} or int
+        One model, an average of many, or the best recipe for a fixed size.
+    recipes : {"spectra", "table"} or list
+        "spectra": as measured, scaled, snv, first and second derivative; for columns that share a
+        unit and follow each other. An average is the mean of three: of these, of these and eight
+        windows of the wavelength axis, of these and eight windows after snv. "table": scaled, and
+        scaled columns weighted by their coefficients in a ridge regression, for columns of any
+        units. Or a list of texts, such as ["none", "scale", "snv", "msc,savgol:15:2:1"] (steps as
+        for `plsdof.chemometrics.Preprocessor`), or of `Recipe`.
+    max_components : int, optional
+        The largest model to look at, of every recipe; by default as for `PLSRegressor`.
+    cv : int, splitter or iterable, optional
+        Folds of the rows that are left out, as for `PLSRegressor`.
+
+    Attributes
+    ----------
+    recipe_ : str
+        The chosen recipe; of an average that with most weight, windows aside.
+    weights_ : pandas.DataFrame, or mapping
+        Of an average: recipe x components -> weight; of one model a single one.
+    n_components_, selection_, model_, path_
+        As for `PLSRegressor`; of an average over recipes those of the recipe with most weight.
+    dof_, dof_kind_
+        Degrees of Freedom, and whether they are "exact" or "left-out" (where a recipe looks at y,
+        as "adaptive" does).
+    coef_, intercept_
+        Where every recipe that is used is linear in X.
+
+    Notes
+    -----
+    Cost: about that of one `PLSRegressor` per recipe, twice that of an average with windows. Steps
+    that learn from rows are made again in every fold. What it gains, measured: docs/choice.md.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, y = load_gasoline(return_X_y=True)
+    >>> model = RecipeRegressor("average", recipes=["none", "scale"]).fit(X, y)
+    >>> model.recipe_, round(model.model_.rmse, 3)
+    ('scale', 0.202)
+    """
+
+    n_components: int | Literal["left-out", "average"] = LEFT_OUT
+    _: KW_ONLY
+    recipes: Any = "spectra"
+    max_components: int | None = None
+    cv: Any = None
+
+    _method = METHODS["pls"]
+    _passed_on = ()
+
+    def _recipes(self) -> dict[str, Recipe]:
+        options, average = self._options(), self.n_components == "average"
+        texts, pools = recipe_texts(self.recipes, self.n_features_in_, average=average)
+        self._pools = [[str(texts[i]) for i in pool] for pool in pools]
+        return {str(text): as_recipe(text, options) for text in texts}
+
+    def _by_recipe(self, X: Any, columns: Sequence[Any], weights: Any) -> dict[str, list[Path]]:
+        found: dict[str, list[Path]] = {}
+        for name, one in self._recipes().items():
+            try:
+                found[name] = self._paths(one, X, columns, weights)
+            except UndefinedRowsError as error:
+                if not isinstance(self.recipes, str):
+                    raise
+                warn_caller(f"The recipe {name!r} is left out: {error}", RecipeWarning)
+        return found
+
+    def _chosen_of(self, paths: dict[str, Path], *data: Any) -> Model:
+        if self.n_components != "average":
+            return self._pooled(paths, data[-1])  # also of one recipe: it has a name
+        found = {name: i for i, name in enumerate(paths)}
+        pools = [[found[name] for name in pool if name in found] for pool in self._pools]
+        return pooled(paths, average=True, cv=self._cv, groups=data[-1], pools=pools)
+
+    def _publish_coef(self, models: Any) -> None:
+        self.__dict__.pop("coef_", None)
+        self.recipe_ = self._one_or_tuple([one.selection.recipe_name for one in models])
+        paths = [one.path for model in models for one in members_of(model)]
+        if all(path.before is None or path.before.is_linear for path in paths):
+            coefs = [linear_in_x(model, self.n_features_in_) for model in models]
+            self.coef_ = self._one_or_array([coef for coef, _ in coefs])
+            self.intercept_ = self._one_or_array([intercept for _, intercept in coefs])
+
+    @property
+    def weights_(self) -> Any:
+        """Weights of all models: recipe x components."""
+        from plsdof._core.display import data_frame
+
+        selection = self.model_.selection
+        assert selection is not None
+        weights = selection.weights
+        if weights is None:
+            weights = {self.recipe_: np.eye(selection.index + 1)[-1]}
+        width = max(map(len, weights.values()))
+        padded = {name: np.pad(w, (0, width - len(w))) for name, w in weights.items()}
+        try:
+            return data_frame(padded).T.rename_axis(index="recipe", columns="n_components")
+        except ImportError:
+            return padded
+
+    @property
+    def dof_kind_(self) -> str:
+        """Whether Degrees of Freedom are "exact" or, where a recipe looks at y, "left-out"."""
+        looks = any(one.path.looks_at_y for one in members_of(self.model_))
+        return "left-out" if looks else "exact"
+
+
+def linear_in_x(model: Model, p: int) -> tuple[Array, float]:
+    """Return coefficients of the columns as they came, and the intercept."""
+    coef, intercept = np.zeros(p), 0.0
+    shares = model.shares if isinstance(model, Mixture) else np.ones(1)
+    for share, one in zip(shares, members_of(model), strict=True):
+        own, level, before = np.array(one.coef), one.intercept, one.path.before
+        if before is not None:
+            origin = np.asarray(before.transform(np.zeros((1, p))))[0]
+            level += float(origin @ own)
+            own = (np.asarray(before.transform(np.eye(p))) - origin) @ own
+        coef, intercept = coef + share * own, intercept + share * level
+    return coef, float(intercept)
