@@ -74,9 +74,9 @@ def test_a_chain_survives_json(spectra, steps):
 
 
 def test_every_step_is_tested():
-    # Those that look at y, imputation and blocks have tests of their own.
+    # Those that look at y, imputation, blocks and columns have tests of their own.
     tested = {step.split(":")[0] for chain in CHAINS for step in chain.split(",")}
-    assert tested | SUPERVISED | {"impute", "blocks"} == set(STEPS)
+    assert tested | SUPERVISED | {"impute", "blocks", "columns"} == set(STEPS)
     assert {name for name, step in STEPS.items() if step.supervised} == SUPERVISED
 
 

@@ -99,7 +99,7 @@ def test_the_best_point_of_six_models_is_that_of_a_general_solver(seed, loss):
     left = made(left.residuals)
     found = objective([left], loss)
     part = found.eligible
-    E, price = left.residuals[part], found.price[part]
+    E, price = found.residuals[part], found.price[part]
     K = len(E)
     solved = scipy.optimize.minimize(
         lambda w: judged(w, E, price, found.scale),
@@ -130,7 +130,7 @@ def test_an_average_is_not_worse_than_the_best_model():
         left = random_left_out(6, 30, seed)
         found = objective([left])
         best = (found.losses + found.price)[found.best_vertex()[1]]
-        assert judged(found.best_point()[0], left.residuals, found.price) <= best * (1 + 1e-12)
+        assert judged(found.best_point()[0], found.residuals, found.price) <= best * (1 + 1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -142,6 +142,17 @@ def test_hubers_loss_follows_its_definition(e, scale):
     expected = [x * x if abs(x) <= scale else 2 * scale * abs(x) - scale**2 for x in e]
     np.testing.assert_allclose(huber(np.array(e), scale), expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(huber(np.array(e), np.inf), np.square(e))
+
+
+def test_a_row_that_no_model_predicts_does_not_rule():
+    E = np.random.default_rng(3).normal(size=(2, 40)) * [[1.0], [0.5]]
+    E[:, 5] = 100.0, 101.0
+    found = objective([made(E)])
+    assert np.flatnonzero(found.capped).tolist() == [5]
+    deviation = np.median(np.abs(E), axis=1).min() / 0.6745
+    np.testing.assert_allclose(found.residuals[:, 5], 4 * deviation * np.array([1.0, 1.01]))
+    assert found.best_vertex() == (0, 1)
+    assert found.best_point()[0][1] > 0.5
 
 
 def test_outlying_rows_do_not_decide_with_hubers_loss():
@@ -166,20 +177,21 @@ def test_a_choice_without_a_fold_is_the_choice_made_again_by_hand(seed, loss):
     fold = np.arange(30) % 6
     leverage = np.random.default_rng(seed).uniform(size=(6, 30))
     left = random_left_out(6, 30, seed, fold=fold, leverage=leverage)
-    found, h = choice.chosen_without([left], loss)
-    mixed, mixed_h = choice.chosen_without([left], loss, average=True)
+    one = choice.chosen_without([left], loss)
+    mean = choice.chosen_without([left], loss, average=True)
+    assert np.all(one.disagreement == 0)
     d = np.maximum.accumulate(np.clip(left.dof, 1.0, 25.0))
     for f in range(6):
         kept, rows = fold != f, fold == f
         E = left.residuals[:, kept]
-        scale = np.inf
-        if loss == "huber":
-            scale = 1.345 * np.median(np.abs(E), axis=1).min() / 0.6745
+        deviation = np.median(np.abs(E), axis=1).min() / 0.6745
+        E = E / np.maximum(1.0, np.abs(E).min(axis=0) / (4 * deviation))
+        scale = 1.345 * deviation if loss == "huber" else np.inf
         losses = huber(E, scale).sum(axis=1)
         price = 2 * 0.1 * losses.min() / kept.sum() * d
         m = np.argmin((losses + price)[: np.argmin(losses) + 3])
-        np.testing.assert_array_equal(found[rows], left.residuals[m, rows])
-        np.testing.assert_array_equal(h[rows], leverage[m, rows])
+        np.testing.assert_array_equal(one.residuals[rows], left.residuals[m, rows])
+        np.testing.assert_array_equal(one.leverage[rows], leverage[m, rows])
         (weights,) = Objective(
             recipes=np.zeros(6, dtype=int),
             models=np.arange(6),
@@ -188,9 +200,14 @@ def test_a_choice_without_a_fold_is_the_choice_made_again_by_hand(seed, loss):
             price=price,
             eligible=np.arange(6) <= np.argmin(losses) + 2,
             scale=scale,
+            capped=np.zeros(len(rows), dtype=bool),
         ).best_point()
-        np.testing.assert_allclose(mixed[rows], weights @ left.residuals[:, rows])
-        np.testing.assert_allclose(mixed_h[rows], weights @ leverage[:, rows])
+        close = {"rtol": 1e-7 if loss == "squared" else 1e-4}
+        mixed = weights @ left.residuals[:, rows]
+        np.testing.assert_allclose(mean.residuals[rows], mixed, **close)
+        np.testing.assert_allclose(mean.leverage[rows], weights @ leverage[:, rows], **close)
+        spread = weights @ (left.residuals[:, rows] - mixed) ** 2
+        np.testing.assert_allclose(mean.disagreement[rows], spread, rtol=1e-3, atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", choice.LOSSES)
@@ -358,8 +375,10 @@ def test_the_half_width_is_a_quantile_where_there_is_one(n, level):
     expected = np.abs(left.residuals[2]) / np.sqrt(1 + 4 * left.leverage[2])
     np.testing.assert_allclose(model.scores, expected)
     average = path.average()
-    e, h = choice.chosen_without([average.left_out], average=True)
-    np.testing.assert_array_equal(average.scores, np.abs(e) / np.sqrt(1 + 4 * h))
+    made = choice.chosen_without([average.left_out], average=True)
+    scores = np.abs(made.residuals) / np.sqrt(1 + 4 * made.leverage)
+    np.testing.assert_array_equal(average.scores, scores)
+    assert average.rmse == pytest.approx(np.sqrt(np.mean(made.residuals**2)))
 
 
 def test_few_rows_and_groups_take_student_s_t():

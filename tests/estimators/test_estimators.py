@@ -24,12 +24,12 @@ from plsdof.chemometrics import vip
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
 from plsdof.estimators.base import CHOICES, Choice
 from plsdof.estimators.joint import JointChoice
+from plsdof.estimators.recipes import RecipeRegressor
 from plsdof.estimators.regressors import (
     KernelPLSRegressor,
     PCRegressor,
     PenalizedPLSRegressor,
     PLSRegressor,
-    RecipeRegressor,
     RidgeRegressor,
 )
 from plsdof.selection import make_folds

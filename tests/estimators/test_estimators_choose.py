@@ -36,7 +36,10 @@ def test_the_default_is_the_error_of_rows_left_out(kind):
     assert (model.selection_.criterion, model.selection_.rule) == ("left-out", "best-model")
     left = model.path_.left_out()
     assert model.selection_.left_out.press.min() == pytest.approx(left.press.min(), rel=1e-9)
-    assert model.model_.rmse == pytest.approx(left.rmse[model.model_.index], rel=1e-9)
+    # The error to report is that of the choice made again without each fold.
+    held = model.selection_.held_out.residuals
+    assert model.model_.rmse == pytest.approx(left.root_mean_square(held), rel=1e-9)
+    assert f"{model.model_.rmse:.4g}" in model.selection_.message
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)

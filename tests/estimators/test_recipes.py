@@ -5,7 +5,7 @@ import pytest
 from _helpers.problems import make_problem
 
 from plsdof import PLSRegressor, RecipeRegressor, load_model, pls_path
-from plsdof._core.choice import objective
+from plsdof._core.choice import chosen_without, objective
 from plsdof._core.model import Mixture
 from plsdof.chemometrics import Preprocessor
 from plsdof.datasets import load_gasoline, load_ozone
@@ -52,19 +52,22 @@ def test_an_average_is_the_best_point_of_paths_made_by_hand():
     order = np.argsort(d)
     d, w = np.array(d)[order], np.array(w)[order]
     assert model.dof_ == pytest.approx(w @ d + np.cumsum(w)[:-1].sum(), rel=1e-7)
-    mixed = sum(own @ left.residuals for own, left in zip(weights, pool, strict=True))
-    assert model.model_.rmse == pytest.approx(np.sqrt(np.mean(mixed**2)))
+    made = chosen_without(pool, average=True)
+    assert model.model_.rmse == pytest.approx(np.sqrt(np.mean(made.residuals**2)))
     h = sum(
         own[m] * path[m].leverage_at(X if text == "scale" else Preprocessor(text).fit_transform(X))
         for text, path, own in zip(TEXTS, paths, weights, strict=True)
         for m in np.flatnonzero(own)
     )
     np.testing.assert_allclose(model.model_.leverage_at(X), h, rtol=1e-9)
-    # Every recipe has spent what its own held-out rows say.
-    used = [(own, left) for own, left in zip(weights, pool, strict=True) if own.any()]
-    each = [left.spent(own / own.sum(), len(Y), chosen=True) for own, left in used]
-    shares = np.array([own.sum() for own, _ in used])
-    spent = shares @ each + np.cumsum(np.sort(shares))[:-1].sum()
+    # The same with what rows left out say, and one for the choice.
+    d = [
+        max(left.dof[m], 1.0)
+        for own, left in zip(weights, pool, strict=True)
+        for m in np.flatnonzero(own)
+    ]
+    w = np.concatenate([own[own > 0] for own in weights])[np.argsort(d)]
+    spent = w @ np.sort(d) + np.cumsum(w)[:-1].sum() + 1
     assert model.model_.spent == pytest.approx(spent)
     with pytest.raises(NotAvailableError):
         coefficient_inference(model)
@@ -131,8 +134,12 @@ def test_remarks_name_recipes_that_are_as_good():
 
 
 def test_presets_fit_the_number_of_columns():
-    assert recipe_texts("spectra", 8) == ["none", "scale", "snv", "savgol:7:2:1", "savgol:7:2:2"]
-    assert recipe_texts("spectra", 2) == ["none", "scale"]
+    five = ["none", "scale", "snv", "savgol:7:2:1", "savgol:7:2:2"]
+    assert recipe_texts("spectra", 8, average=True) == (five, [[0, 1, 2, 3, 4]])
+    assert recipe_texts("spectra", 2)[0] == ["none", "scale"]
+    texts, pools = recipe_texts("spectra", 90, average=True)
+    assert texts[5:7] + texts[-1:] == ["columns:0:20", "columns:10:30", "snv,columns:70:90"]
+    assert pools == [[0, 1, 2, 3, 4], [*range(13)], [*range(5), *range(13, 21)]]
     for wrong in ("spectrum", [], "snv", 3):
         with pytest.raises(InvalidInputError):
             recipe_texts(wrong, 8)
@@ -175,3 +182,62 @@ def test_one_recipe_is_a_pool_of_one(choice):
     np.testing.assert_allclose(
         model.predict(X), expected.predict(Preprocessor("snv").fit_transform(X)), rtol=1e-8
     )
+
+
+def test_an_average_over_spectra_is_the_mean_of_nested_averages(tmp_path):
+    model = RecipeRegressor("average", recipes="spectra").fit(X[:45], Y[:45])
+    selection, mixture = model.selection_, model.model_
+    pool = selection.pool
+    texts, pools = recipe_texts("spectra", X.shape[1], average=True)
+    assert selection.recipes == tuple(texts)
+    assert selection.pools == tuple(map(tuple, pools))
+    weights, dof = dict.fromkeys(texts, 0.0), []
+    for members in pools:
+        best = objective([pool[r] for r in members]).best_point()
+        d = [mixture.selection.pool[r].dof for r in members]
+        found = []
+        for r, own in zip(members, best, strict=True):
+            weights[texts[r]] = weights[texts[r]] + own / 3
+            found += [(max(pool[r].dof[m], 1.0), own[m]) for m in np.flatnonzero(own)]
+        d, w = np.array(sorted(found)).T
+        dof.append(w @ d + np.cumsum(w)[:-1].sum())
+    for text in texts:
+        np.testing.assert_allclose(selection.weights[text], weights[text], atol=1e-7)
+    assert mixture.spent == pytest.approx(np.mean(dof) + 1, rel=1e-5)
+    # A window is Partial Least Squares of its columns.
+    expected = 0.0
+    for one, share in zip(mixture.members, mixture.shares, strict=True):
+        chain = one.path.before
+        rows = X if chain is None else chain.transform(X)
+        scale = one.path.recipe.scale
+        path = pls_path(rows[:45], Y[:45], len(one.weights), scale=scale)
+        expected = expected + share * (one.weights @ path.predict(rows[45:])[: len(one.weights)])
+    np.testing.assert_allclose(model.predict(X[45:]), expected, rtol=1e-9)
+    assert any("columns" in name for name, w in selection.weights.items() if w.any())
+    assert "columns" not in model.recipe_
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(again.predict(X[45:]), model.predict(X[45:]), rtol=1e-10)
+    limits = model.predict_interval(X[45:])
+    np.testing.assert_allclose(again.predict_interval(X[45:]), limits, rtol=1e-9)
+
+
+def test_windows_have_coefficients_of_all_columns():
+    texts = ["none", "columns:100:250"]
+    model = RecipeRegressor("average", recipes=texts).fit(X, Y)
+    np.testing.assert_allclose(X @ model.coef_ + model.intercept_, model.predict(X), rtol=1e-9)
+    one = RecipeRegressor(recipes=["columns:100:250"]).fit(X, Y)
+    assert np.flatnonzero(one.coef_).tolist() == list(range(100, 250))
+    with pytest.raises(InvalidInputError):
+        RecipeRegressor(recipes=["columns:100:450"]).fit(X, Y)
+
+
+def test_a_row_that_no_model_predicts_is_named():
+    X, y = make_problem(60, 5, seed=3, noise=0.5)
+    y = y.copy()
+    y[7] += 20.0
+    assert PLSRegressor("average").fit(X, y).selection_.remark("capped").rows == (7,)
+    found = PLSRegressor().fit(X, y).selection_
+    assert found.remark("capped").rows == (7,)
+    without = PLSRegressor().fit(np.delete(X, 7, 0), np.delete(y, 7)).selection_
+    assert without.remark("capped") is None

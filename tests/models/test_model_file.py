@@ -655,7 +655,8 @@ def test_an_average_over_recipes_predicts_the_weighted_mean(tmp_path):
         )
         for i, (one, w) in enumerate(zip(models, weights, strict=True))
     )
-    response = replace(models[1].responses[0], members=members, normal=None, reach=4.0)
+    # The first member is that of T^2 and Q.
+    response = replace(models[1].responses[0], members=members[::-1], normal=None, reach=4.0)
     pool = kept_again(
         replace(
             models[1],

@@ -49,8 +49,12 @@ if TYPE_CHECKING:
 # The price of a Degree of Freedom, c: one number, with the same result from 0.05 to 0.3. The
 # textbook has 0; a little decides between models that held-out rows cannot tell apart.
 _PRICE = 0.1
-# Weights below this one are rounding of the quadratic problem.
+# Weights below this one are rounding of the quadratic problem, whose matrix gets this share of its
+# trace as a ridge: neighbouring models are nearly the same. Steps for each model, more than are
+# ever needed.
 _NO_WEIGHT = 1e-9
+_RIDGE = 1e-13
+_MOST_STEPS = 10
 Loss = Literal["squared", "huber"]
 LOSSES: tuple[Loss, ...] = get_args(Loss)
 # Huber's loss is linear beyond this many standard deviations: 95 % efficient for normal errors.
@@ -277,15 +281,22 @@ class Objective:
         at = int(np.argmax(J.min() + _EQUAL * self.losses[0] >= J))
         return int(self.recipes[at]), int(self.models[at])
 
-    def best_point(self) -> list[Array]:
-        """Return the weights with the smallest J, recipe by recipe in the order of its path."""
+    def best_point(self, near: Sequence[Array] = ()) -> list[Array]:
+        """Return the weights with the smallest J, recipe by recipe in the order of its path.
+
+        ``near`` are weights that are close, such as those of nearly the same rows.
+        """
         E, price = self.residuals[self.eligible], self.price[self.eligible]
-        w = _simplex(E @ E.T, price)
+        start = None
+        if near:
+            ordered = [near[r][m] for r, m in zip(self.recipes, self.models, strict=True)]
+            start = np.array(ordered)[self.eligible]
+        w = _simplex(E @ E.T, price, start)
         if np.isfinite(self.scale):
             for _ in range(_REWEIGHTED):
                 e = np.abs(w @ E)
                 v = np.minimum(1.0, self.scale / np.maximum(e, 1e-3 * self.scale))
-                w = _simplex((E * v) @ E.T, price)
+                w = _simplex((E * v) @ E.T, price, w)
         weights = np.zeros(len(self.models))
         weights[self.eligible] = w
         return self.by_recipe(weights)
@@ -366,17 +377,23 @@ def objective(
 
 
 def best_points(
-    pool: Sequence[LeftOut], loss: str = "squared", pools: Pools = (), without: int | None = None
+    pool: Sequence[LeftOut],
+    loss: str = "squared",
+    pools: Pools = (),
+    without: int | None = None,
+    near: Sequence[Sequence[Array]] = (),
 ) -> list[list[Array]]:
     """Return the weights of the average of each of nested pools, recipe by recipe.
 
     ``pools`` are positions of recipes; without them all recipes are one pool. Recipes outside of a
-    pool have weights zero there.
+    pool have weights zero there. ``near`` is the same of nearly the same rows.
     """
-    found = []
-    for members in pools or [range(len(pool))]:
+    found: list[list[Array]] = []
+    for number, members in enumerate(pools or [range(len(pool))]):
         weights = [np.zeros(len(left.residuals)) for left in pool]
-        best = objective([pool[r] for r in members], loss, without).best_point()
+        close = near[number] if near else found[0] if found else None
+        start = [] if close is None else [close[r] for r in members]
+        best = objective([pool[r] for r in members], loss, without).best_point(start)
         for r, own in zip(members, best, strict=True):
             weights[r] = own
         found.append(weights)
@@ -413,10 +430,11 @@ def chosen_without(
     """
     first = pool[0]
     residuals, leverage, disagreement = np.zeros((3, len(first.y)))
+    near = best_points(pool, loss, pools) if average else []
     for fold in range(int(first.fold.max()) + 1):
         rows = first.fold == fold
         if average:
-            weights = mean_of(best_points(pool, loss, pools, fold))
+            weights = mean_of(best_points(pool, loss, pools, fold, near))
         else:
             recipe, model = objective(pool, loss, fold).best_vertex()
             weights = [np.zeros(len(left.residuals)) for left in pool]
@@ -431,27 +449,39 @@ def chosen_without(
     return HeldOut(residuals=residuals, leverage=leverage, disagreement=disagreement)
 
 
-def _simplex(G: Array, price: Array) -> Array:
+def _simplex(G: Array, price: Array, start: Array | None = None) -> Array:
     """Return the w >= 0, sum w = 1, with the smallest w'Gw + price'w.
 
-    On the simplex price'w = w'(price 1' + 1 price')w / 2, and the smallest u'Gu - 2 1'u over
-    u >= 0, a problem of non-negative least squares, is a multiple of w.
+    An active-set method (Lawson & Hanson 1974 for a simplex): the slopes of models with weight are
+    equal, those of all others are not smaller. ``start`` are weights that are close.
     """
-    from scipy.optimize import nnls  # importing it takes 0.2 s
-
-    best = np.asarray(np.arange(len(G)) == np.argmin(G.diagonal()), dtype=np.float64)
+    w = np.asarray(np.arange(len(G)) == np.argmin(G.diagonal()), dtype=np.float64)
     unit = float(G.diagonal().min())
     if len(G) == 1 or not unit > 0:
-        return best
-    G = (G + (price[:, None] + price) / 2.0) / unit
-    eigenvalues, V = np.linalg.eigh(G)
-    root = np.sqrt(np.maximum(eigenvalues, 1e-12 * eigenvalues[-1]))
-    try:
-        u = nnls(root[:, None] * V.T, V.sum(axis=0) / root)[0]
-    except RuntimeError:  # no convergence, which is rare
-        return best
-    u = np.where(u > _NO_WEIGHT * u.max(), u, 0.0)
-    return np.asarray(u / u.sum())
+        return w
+    if start is not None and start.sum() > 0:
+        w = start / start.sum()
+    half, active = price / 2.0, w > 0
+    for _ in range(_MOST_STEPS * len(G)):
+        kept = np.flatnonzero(active)
+        A = G[np.ix_(kept, kept)]
+        A.flat[:: len(kept) + 1] += _RIDGE * A.trace()
+        x, z = np.linalg.solve(A, np.array([np.ones(len(kept)), half[kept]]).T).T
+        v, before = (1.0 + z.sum()) / x.sum() * x - z, w[kept]
+        if (down := v <= 0).any():  # as far as all weights stay positive
+            share = float(np.min(before[down] / (before[down] - v[down]), initial=1.0))
+            moved = before + share * (v - before)
+            w[kept] = np.where(down & (moved <= _NO_WEIGHT), 0.0, moved)
+            active = w > 0
+            continue
+        w[kept] = v
+        slope = G[:, kept] @ v + half
+        enter = int(np.argmin(slope))
+        if active[enter] or slope[enter] >= w @ slope - _EQUAL * unit:
+            break
+        active[enter] = True
+    w[w < _NO_WEIGHT * w.max()] = 0.0
+    return np.asarray(w / w.sum())
 
 
 # By a criterion: three rules
@@ -590,18 +620,21 @@ def choice_in_words(label: str, dof: float, rule: str, criterion: str) -> str:
     return f"{label} ({dof:.2f} Degrees of Freedom): {why}."
 
 
-def average_in_words(weights: Array, labels: Sequence[str], rmse: float) -> str:
-    """Say what an average consists of.
+def average_in_words(weights: Sequence[Array], label: "Label", rmse: float) -> str:
+    """Say what an average consists of: weights of the models of each recipe.
 
     Examples
     --------
-    >>> average_in_words(np.array([0.7, 0.3]), ["1 component", "alpha = 0.5"], 4.2)
-    'average of 2 models (cross-validated error 4.2): 1 component .70, alpha = 0.5 .30.'
+    >>> weights = [np.array([0.0, 0.7]), np.array([0.3])]
+    >>> average_in_words(weights, lambda recipe, model: f"{model} of recipe {recipe}", 4.2)
+    'average of 2 models (error of rows left out 4.2): 1 of recipe 0 .70, 0 of recipe 1 .30.'
     """
-    heaviest = [i for i in np.argsort(-weights, kind="stable") if weights[i] >= 0.01][:_MOST_NAMED]
-    parts = ", ".join(f"{labels[i]} {f'{weights[i]:.2f}'.removeprefix('0')}" for i in heaviest)
-    count = plural(int(np.count_nonzero(weights)), "model")
-    return f"average of {count} (cross-validated error {rmse:.4g}): {parts}."
+    models = [(w, r, m) for r, own in enumerate(weights) for m, w in enumerate(own.tolist()) if w]
+    heaviest = sorted(models, key=lambda one: -one[0])[:_MOST_NAMED]
+    named = [(f"{w:.2f}".removeprefix("0"), label(r, m)) for w, r, m in heaviest if w >= 0.01]
+    count = plural(len(models), "model")
+    parts = ", ".join(f"{words} {share}" for share, words in named)
+    return f"average of {count} (error of rows left out {rmse:.4g}): {parts}."
 
 
 Label = Callable[[int, int], str]
@@ -654,8 +687,7 @@ def by_left_out(
         weights = mean_of(parts)
         recipe = int(np.argmax([w.sum() for w in weights[:first]]))
         index, best = int(np.argmax(weights[recipe])), int(np.argmin(pool[recipe].press))
-        labels = [label(r, m) for r, own in enumerate(weights) for m in range(len(own))]
-        summary = partial(average_in_words, np.concatenate(weights), labels)
+        summary = partial(average_in_words, weights, label)
         if weights[recipe][0] == 1.0 and best > 0:
             said.append(remark("empty-model", better=label(recipe, best)))
     else:

@@ -32,7 +32,7 @@ import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, Self
 
@@ -130,7 +130,7 @@ _SAVGOL = "chemotools.derivative.SavitzkyGolay"
 _OWN, _SCALED = "plsdof.chemometrics.preprocessing.", ("mean_", "scale_")
 IMPUTE = "impute"
 STEPS: Mapping[str, StepKind] = {
-    "snv": StepKind("chemotools.scatter.StandardNormalVariate", "snv", linear=False),
+    "snv": StepKind(_OWN + "StandardNormalVariate", "snv", linear=False),
     "msc": StepKind(
         "chemotools.scatter.MultiplicativeScatterCorrection",
         "msc or msc:median",
@@ -207,7 +207,12 @@ def parse_chain(text: str) -> tuple[tuple[str, dict[str, Any]], ...]:
     >>> parse_chain("none")
     ()
     """
-    words = [word.strip().lower() for word in text.split(",")] if isinstance(text, str) else []
+    return _chain(text) if isinstance(text, str) else _chain("")
+
+
+@lru_cache
+def _chain(text: str) -> tuple[tuple[str, dict[str, Any]], ...]:
+    words = [word.strip().lower() for word in text.split(",")]
     if words == [NOTHING]:
         return ()
     if not any(words):
@@ -410,6 +415,11 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     def _checked(self, X: Any, *, reset: bool) -> Array:
         finite = "allow-nan" if self.fills_holes else True
+        plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64 and len(X) > 0
+        known = hasattr(self, "feature_names_in_") or not X.size if plain else True
+        if not known and (reset or X.shape[1] == self.n_features_in_) and np.isfinite(X).all():
+            self.n_features_in_ = X.shape[1]  # all that scikit-learn would find
+            return np.asarray(X)
         values: Array = validate_data(
             self, X, dtype=np.float64, reset=reset, ensure_all_finite=finite
         )
@@ -640,6 +650,28 @@ class AdaptiveColumns(UnitVariance):
         weight = np.maximum(b / max(b.max(), np.finfo(float).tiny), np.finfo(float).eps)
         self.scale_ = self.scale_ / weight
         return self
+
+
+class StandardNormalVariate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Each row minus its mean, divided by its standard deviation (Barnes, Dhanoa & Lister 1989).
+
+    Examples
+    --------
+    >>> StandardNormalVariate().transform(np.array([[1.0, 2.0, 3.0]])).round(3)
+    array([[-1.225,  0.   ,  1.225]])
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn nothing."""
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return rows with mean 0 and variance 1. Shape (n, p)."""
+        rows = np.asarray(X, dtype=np.float64)
+        centred = rows - rows.mean(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(centred / np.sqrt(np.mean(centred**2, axis=1, keepdims=True)))
 
 
 class Columns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
