@@ -60,7 +60,7 @@ def test_an_average_is_the_best_point_of_paths_made_by_hand():
         for m in np.flatnonzero(own)
     )
     np.testing.assert_allclose(model.model_.leverage_at(X), h, rtol=1e-9)
-    # The same with what rows left out say, and one for the choice.
+    # The same with what held-out rows say, and one for the choice.
     d = [
         max(left.dof[m], 1.0)
         for own, left in zip(weights, pool, strict=True)

@@ -98,7 +98,7 @@ _TEXTS = {
     "standard error of the difference.",
     "as-good-recipes": "As good: {named}.",
     "exhausted-folds": "Without the rows of fold {named} the data do not support {label}: a "
-    "smaller model took its place there, and the error of rows left out is not that of this model.",
+    "smaller model took its place there, and the cross-validated error is not that of this model.",
     "capped": "All models miss some rows by far: {named} more than four robust standard deviations "
     "off whatever the model, and counts as four so that no row rules the choice. Look at its "
     "values.",
@@ -178,7 +178,7 @@ class Selection:
 
     @cached_property
     def summary(self) -> str:
-        """The choice in one sentence, with the error of rows left out by `held_out`."""
+        """The choice in one sentence, with the cross-validated error by `held_out`."""
         if not callable(self._summary):
             return self._summary
         assert self.left_out is not None
@@ -188,10 +188,10 @@ class Selection:
     def held_out(self) -> "HeldOut":
         """Rows held out, the choice made again without each fold: the error to report.
 
-        The smallest of many errors of rows left out flatters.
+        The smallest of many cross-validated errors flatters.
         """
         if self.left_out is None:
-            raise NotAvailableError("This choice was not made by rows left out.")
+            raise NotAvailableError("This choice was not made by cross-validation.")
         pool, is_average = self.pool or (self.left_out,), self.rule == "average"
         return chosen_without(pool, self.loss, average=is_average, pools=self.pools)
 
@@ -469,7 +469,9 @@ def _simplex(G: Array, price: Array, start: Array | None = None) -> Array:
         x, z = np.linalg.solve(A, np.array([np.ones(len(kept)), half[kept]]).T).T
         v, before = (1.0 + z.sum()) / x.sum() * x - z, w[kept]
         if (down := v <= 0).any():  # as far as all weights stay positive
-            share = float(np.min(before[down] / (before[down] - v[down]), initial=1.0))
+            if not before[down].all():  # rounding: what has entered wants to leave again
+                break
+            share = float(np.min(before[down] / (before[down] - v[down])))
             moved = before + share * (v - before)
             w[kept] = np.where(down & (moved <= _NO_WEIGHT), 0.0, moved)
             active = w > 0
@@ -627,14 +629,14 @@ def average_in_words(weights: Sequence[Array], label: "Label", rmse: float) -> s
     --------
     >>> weights = [np.array([0.0, 0.7]), np.array([0.3])]
     >>> average_in_words(weights, lambda recipe, model: f"{model} of recipe {recipe}", 4.2)
-    'average of 2 models (error of rows left out 4.2): 1 of recipe 0 .70, 0 of recipe 1 .30.'
+    'average of 2 models (cross-validated error 4.2): 1 of recipe 0 .70, 0 of recipe 1 .30.'
     """
     models = [(w, r, m) for r, own in enumerate(weights) for m, w in enumerate(own.tolist()) if w]
     heaviest = sorted(models, key=lambda one: -one[0])[:_MOST_NAMED]
     named = [(f"{w:.2f}".removeprefix("0"), label(r, m)) for w, r, m in heaviest if w >= 0.01]
     count = plural(len(models), "model")
     parts = ", ".join(f"{words} {share}" for share, words in named)
-    return f"average of {count} (error of rows left out {rmse:.4g}): {parts}."
+    return f"average of {count} (cross-validated error {rmse:.4g}): {parts}."
 
 
 Label = Callable[[int, int], str]
@@ -725,8 +727,8 @@ def _joined(said: tuple[Remark, ...], more: Callable[[], tuple[Remark, ...]]) ->
 
 
 def _single_in_words(label: str, rmse: float) -> str:
-    """Say which model was chosen by rows left out."""
-    return f"{label} (error of rows left out {rmse:.4g}): {rule_in_words('best-model', '')}."
+    """Say which model was chosen by cross-validation."""
+    return f"{label} (cross-validated error {rmse:.4g}): {rule_in_words('best-model', '')}."
 
 
 def _rows_in_words(rows: Sequence[int]) -> str:

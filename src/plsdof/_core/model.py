@@ -285,7 +285,7 @@ class Model:
 
     @property
     def rmse(self) -> float:
-        """Root of the mean squared left-out residual, the error to report.
+        """Root of the mean squared cross-validated residual, the error to report.
 
         Where the model was chosen, or averaged, this was made again without each fold: the
         smallest of many errors flatters.
@@ -515,7 +515,7 @@ class Mixture(Model):
 
     @property
     def spent(self) -> float:
-        """Degrees of freedom that are lost for intervals, with left-out Degrees of Freedom."""
+        """Degrees of freedom that are lost for intervals, see `LeftOut.spent`."""
         share = self.left_out.independent / self.left_out.n
         return 1.0 + self._dof_by(lambda one, m: max(float(one.left_out.dof[m]) * share, 1.0))
 

@@ -318,8 +318,8 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             criterion=LOG_LOSS,
             rule="best-model",
             # Errors by class make the choice again without each fold, and are said beside them.
-            _summary=f"{plural(m, 'component')} (log loss of rows left out "
-            f"{left.log_loss[m]:.4g}): the smallest log loss of rows left out, with a small price "
+            _summary=f"{plural(m, 'component')} (cross-validated log loss "
+            f"{left.log_loss[m]:.4g}): the smallest cross-validated log loss, with a small price "
             "for complexity.",
             _remarks=tuple(remarks),
         )

@@ -139,8 +139,8 @@ def as_recipe(text: Any, options: Mapping[str, Any]) -> Recipe:
 class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
     """Partial Least Squares with scaling, preprocessing and size chosen, or averaged, at once.
 
-    Every recipe has its own matrix of left-out residuals, of the same folds; one objective over
-    the models of all recipes chooses one of them, or weights them all.
+    Every recipe has its own matrix of cross-validated residuals, of the same folds; one objective
+    over the models of all recipes chooses one of them, or weights them all.
 
     Parameters
     ----------
