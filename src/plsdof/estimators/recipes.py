@@ -201,11 +201,11 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
         self._pools = [[str(texts[i]) for i in pool] for pool in pools]
         return {str(text): as_recipe(text, options) for text in texts}
 
-    def _by_recipe(self, X: Any, columns: Sequence[Any], weights: Any) -> dict[str, list[Path]]:
-        found: dict[str, list[Path]] = {}
+    def _by_recipe(self, X: Any, y: Any, weights: Any) -> dict[str, Path]:
+        found: dict[str, Path] = {}
         for name, one in self._recipes().items():
             try:
-                found[name] = self._paths(one, X, columns, weights)
+                found[name] = one.fit(*self._observed(X, y, weights))
             except UndefinedRowsError as error:
                 if not isinstance(self.recipes, str):
                     raise
@@ -219,14 +219,12 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
         pools = [[found[name] for name in pool if name in found] for pool in self._pools]
         return pooled(paths, average=True, cv=self._cv, groups=data[-1], pools=pools)
 
-    def _publish_coef(self, models: Any) -> None:
+    def _publish_coef(self, model: Any) -> None:
         self.__dict__.pop("coef_", None)
-        self.recipe_ = self._one_or_tuple([one.selection.recipe_name for one in models])
-        paths = [one.path for model in models for one in members_of(model)]
+        self.recipe_ = model.selection.recipe_name
+        paths = [one.path for one in members_of(model)]
         if all(path.before is None or path.before.is_linear for path in paths):
-            coefs = [linear_in_x(model, self.n_features_in_) for model in models]
-            self.coef_ = self._one_or_array([coef for coef, _ in coefs])
-            self.intercept_ = self._one_or_array([intercept for _, intercept in coefs])
+            self.coef_, self.intercept_ = linear_in_x(model, self.n_features_in_)
 
     @property
     def weights_(self) -> Any:

@@ -1,6 +1,5 @@
 """scikit-learn estimators: thin shells around the paths."""
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
