@@ -291,10 +291,18 @@ def run(
             a -= np.multiply(share[:, None], A[j - 1], out=part)
             shares = np.matvec(duals[:, :j], a)
             a -= np.vecmat(shares, earlier[:, :j], out=part)
-            shares[:, -1] += share
-            triangle[j, :, :j] = shares[kept]
         op.dual(a, d)
         squares = np.vecdot(a, d)
+        if j:
+            # Beside rows that are very far away it is not small: then once more.
+            if np.any(np.vecdot(shares, shares) > squares):
+                again = np.matvec(duals[:, :j], a)
+                a -= np.vecmat(again, earlier[:, :j], out=part)
+                shares += again
+                op.dual(a, d)
+                squares = np.vecdot(a, d)
+            shares[:, -1] += share
+            triangle[j, :, :j] = shares[kept]
         # Rounding of new scores, relative to them: eps |X|^2 |y| / |t| for products that square
         # the condition number, eps |X| (1 / alpha + |y| / |X'r|) for the two products with X.
         if op.squares_condition:
