@@ -1,4 +1,4 @@
-"""Tall data in memory: one pass, the same numbers, and rows that the path owns."""
+"""Tall and very wide data in memory: one pass, the same numbers, and rows that the path owns."""
 
 import pickle
 
@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse
 
 from plsdof import pls_path
-from plsdof._core.moments import moments_of, tall_gram
+from plsdof._core.moments import gram_in_blocks, moments_of
 from plsdof._core.standardize import Columns, as_observations, standardize
-from plsdof.errors import InvalidInputError
+from plsdof.errors import ConstantColumnWarning, InvalidInputError
 
 
 def table(n=300, p=40, seed=0, offset=3.0):
@@ -28,7 +28,7 @@ def test_gram_matrix_equals_that_of_standardised_data(scale, weighted, offset, o
     weights = np.random.default_rng(1).uniform(0.0, 3.0, len(X)) if weighted else None
     if weighted:
         weights[::7] = 0.0
-    gram = tall_gram(as_observations(np.array(X, order=order), y, weights), scale=scale)
+    gram = gram_in_blocks(as_observations(np.array(X, order=order), y, weights), scale=scale)
     data = standardize(X, y, scale=scale, sample_weight=weights)
     dense = data.X.T @ data.X
     np.testing.assert_allclose(gram.matrix, dense, atol=1e-11 * dense.max())
@@ -41,6 +41,39 @@ def test_gram_matrix_equals_that_of_standardised_data(scale, weighted, offset, o
     v = np.random.default_rng(2).normal(size=(60, 2))
     np.testing.assert_allclose(gram.to_samples(v), data.X @ v, atol=1e-8)
     np.testing.assert_allclose(gram.to_samples(v[:, 0]), data.X @ v[:, 0], atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_very_wide_rows_are_read_by_columns(scale, weighted, order):
+    X, y = table(n=30, p=20_000, offset=1e4)
+    X[:, 7] = 2.0
+    weights = np.random.default_rng(1).integers(0, 3, len(X)) * 1.0 if weighted else None
+    given = as_observations(np.array(X, order=order), y, weights)
+    with pytest.warns(ConstantColumnWarning):
+        data = standardize(X, y, scale=scale, sample_weight=weights)
+    gram = gram_in_blocks(given, scale=scale)
+    dense = data.X @ data.X.T
+    assert gram.side == "samples"
+    np.testing.assert_allclose(gram.matrix, dense, atol=1e-12 * dense.max())
+    np.testing.assert_array_equal(gram.response, data.y)
+    np.testing.assert_allclose(gram.units.x_mean, data.units.x_mean, rtol=1e-15)
+    np.testing.assert_allclose(gram.units.x_scale, data.units.x_scale, rtol=1e-14)
+    rng = np.random.default_rng(0)
+    u, v = rng.normal(size=(len(data.X), 2)), rng.normal(size=(20_000, 2))
+    np.testing.assert_allclose(gram.to_samples(v), data.X @ v, atol=1e-8)
+    np.testing.assert_allclose(gram.to_features(u), data.X.T @ u, atol=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["auto", "gram"])
+def test_very_wide_rows_have_the_numbers_of_all_digits(solver):
+    X, y = table(n=30, p=20_000)
+    found, right = (pls_path(X, y, 6, solver=one) for one in (solver, "svd"))
+    for name in ("dof", "rss", "coef"):
+        np.testing.assert_allclose(getattr(found, name), getattr(right, name), rtol=1e-7, atol=1e-9)
+    errors = [path.coef_std_error(2) for path in (found, right)]
+    np.testing.assert_allclose(*errors, rtol=1e-7)
 
 
 def with_column(X, values):
@@ -61,13 +94,13 @@ def jumping(X):
 @pytest.mark.parametrize("rows", [300, 400])
 def test_rows_must_be_more_than_columns(rows):
     X, y = table(n=rows, p=400)
-    assert tall_gram(as_observations(X, y)) is None
+    assert gram_in_blocks(as_observations(X, y)) is None
 
 
 @pytest.mark.parametrize("case", CONSTANT)
 def test_columns_that_do_not_vary_take_no_part(case):
     X, y = table(n=5000, p=400)
-    gram, without = (tall_gram(as_observations(Z, y)) for Z in (CONSTANT[case](X), X))
+    gram, without = (gram_in_blocks(as_observations(Z, y)) for Z in (CONSTANT[case](X), X))
     assert gram.units.x_scale[-1] == np.inf
     assert not gram.matrix[-1].any()
     np.testing.assert_allclose(gram.matrix[:-1, :-1], without.matrix, rtol=1e-12, atol=1e-9)
@@ -156,7 +189,7 @@ def test_another_order_of_the_same_entries_is_a_change(change, order, monkeypatc
 def test_products_with_the_rows_are_those_of_standardised_ones(weights):
     X, y = table(offset=3.0)
     data = standardize(X, y, sample_weight=weights)
-    rows = tall_gram(as_observations(X, y, weights))
+    rows = gram_in_blocks(as_observations(X, y, weights))
     rng = np.random.default_rng(0)
     u, v = rng.normal(size=(300, 2)), rng.normal(size=(40, 2))
     np.testing.assert_allclose(rows.to_samples(v), data.X @ v, atol=1e-10)

@@ -41,6 +41,8 @@ from plsdof._core.standardize import (
     Observations,
     Units,
     centre_response,
+    centre_some,
+    column_blocks,
     constant_between,
     require_enough,
     row_blocks,
@@ -392,30 +394,61 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     return total, (a - (total - part)) + (b - part)
 
 
-# The Gram matrix of tall data in memory, in one pass
-# ---------------------------------------------------
+# Gram matrices of tall and of very wide data in memory, in one pass and without a copy
+# --------------------------------------------------------------------------------------
 
 
-def tall_gram(given: Observations, *, scale: bool = True) -> Gram | None:
-    """Return X'X of the standardised data in memory; None if there are more columns than rows."""
-    X, weights = given.X, given.weights
-    n_rows, p = X.shape
-    if n_rows <= p:
-        return None
-    response, columns = centre_response(given.y, given.row_scale), given.columns
-    found = moments_of(X, given.y, weights, columns.centre, names=given.names)
-    x_scale = np.sqrt(found.squares / (given.n - 1.0)) if scale else np.ones(p)
-    x_scale[columns.constant] = np.inf
+def gram_in_blocks(given: Observations, *, scale: bool = True) -> Gram | None:
+    """Return the Gram matrix of standardised data in memory, which are never made as a whole.
+
+    X'X where there are more rows than columns, XX' where rows are so long that columns are cut;
+    None between them.
+    """
+    X, columns = given.X, given.columns
+    response = centre_response(given.y, given.row_scale)
+    wide = len(X) <= X.shape[1]
+    if wide:
+        if len(column_blocks(X)) == 1:
+            return None
+        matrix, mean, rest, x_scale = _kernel(given, scale)
+    else:
+        found = moments_of(X, given.y, given.weights, columns.centre, names=given.names)
+        mean, rest = found.x_mean, found.rest[:-1]
+        x_scale = np.sqrt(found.squares / (given.n - 1.0)) if scale else np.ones(X.shape[1])
+        x_scale[columns.constant] = np.inf
     units = Units(
         n=given.n,
-        n_rows=n_rows,
-        x_mean=found.x_mean,
+        n_rows=len(X),
+        x_mean=read_only(mean),
         x_scale=read_only(x_scale),
         y_mean=response.mean,
         row_scale=given.row_scale,
         names=given.names,
     )
-    stored = InBlocks(rows=InMemory(given=given), shift=found.x_mean)
-    products = StandardProducts(stored=stored, units=units, rest=found.rest[:-1])
-    maps = {"to_samples": products.to_samples, "to_features": products.to_features}
-    return found.standardized(units, y=response.values, **maps)
+    stored = InBlocks(rows=InMemory(given=given), shift=units.x_mean)
+    products = StandardProducts(stored=stored, units=units, rest=rest)
+    maps: dict[str, Any] = {
+        "to_samples": products.to_samples,
+        "to_features": products.to_features,
+        "y": response.values,
+    }
+    if not wide:
+        return found.standardized(units, **maps)
+    y = response.values
+    return formed(matrix, side="samples", units=units, response=y, total=float(y @ y), **maps)
+
+
+def _kernel(given: Observations, scale: bool) -> tuple[Array, Array, Array, Array]:
+    """Return XX' of standardised data, block by block, and means, their rests and scales."""
+    X, columns, root = given.X, given.columns, given.row_scale
+    matrix, (rest, x_scale) = np.zeros((len(X), len(X))), np.empty((2, X.shape[1]))
+    blocks = column_blocks(X)
+    place = np.empty((len(X), blocks[0].stop))
+    for here in blocks:
+        values = place[:, : here.stop - here.start]
+        part = centre_some(X, here, columns, given.weights, given.n, scale, values)
+        rest[here], x_scale[here] = part.mean, part.scale
+        if root is not None:
+            values *= root[:, None]
+        matrix += values @ values.T
+    return matrix, *_two_sum(columns.centre, rest), x_scale

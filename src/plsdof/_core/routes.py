@@ -23,7 +23,7 @@ from plsdof._core.compression import (
 )
 from plsdof._core.exact import Exact
 from plsdof._core.filters import Filter
-from plsdof._core.moments import tall_gram
+from plsdof._core.moments import gram_in_blocks
 from plsdof._core.recipe import Recipe
 from plsdof._core.spectrum import (
     Gram,
@@ -56,7 +56,7 @@ def count_rows(given: Observations, recipe: Recipe, *, method: MakeFilter, krylo
     with threads_for(given.X.shape):
         if solver == "svd":
             return by_svd(data(), method)
-        gram = tall_gram(given, scale=scale) or dense_gram(data())
+        gram = gram_in_blocks(given, scale=scale) or dense_gram(data())
         steps = _few_steps(gram.order, asked) if krylov else None
         if steps is None:
             exact = by_gram(gram, method)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, require_finite_columns
-from plsdof._core.standardize import Observations, Units, row_blocks
+from plsdof._core.standardize import Observations, Units, column_blocks, row_blocks
 
 Part = TypeVar("Part")
 Mask = npt.NDArray[np.bool_]
@@ -118,10 +118,14 @@ class Stored(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class InMemory:
-    """Rows in memory, in blocks that fit the cache."""
+    """Rows in memory, in blocks of rows or columns that fit the cache."""
 
     given: Observations
-    axis: int = 0
+
+    @property
+    def axis(self) -> int:
+        """Columns are cut where hardly a row fits the cache."""
+        return int(len(column_blocks(self.given.X)) > 1)
 
     @property
     def n_columns(self) -> int:
@@ -146,8 +150,9 @@ class InMemory:
     ) -> Part:
         """Return the merged results of ``work`` on every block; see `Rows`."""
         X, y, weights = self.given.X, self.given.y, self.given.weights
-        step = row_blocks(X)[0].stop
-        return reduce(merge, map(work, cut(X, y, weights, axis=0, step=step, names=None)))
+        axis = self.axis
+        step = (column_blocks(X) if axis else row_blocks(X))[0].stop
+        return reduce(merge, map(work, cut(X, y, weights, axis=axis, step=step, names=None)))
 
 
 def cut(

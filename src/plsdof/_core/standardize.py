@@ -403,26 +403,39 @@ def centre_columns(
     """Centre the columns and, if asked, scale them to unit variance (divisor n - 1)."""
     centred, mean, x_scale = np.empty_like(X), np.empty(X.shape[1]), np.ones(X.shape[1])
     for here in column_blocks(X):
-        values, centre = centred[:, here], columns.centre[here]
-        remainder, squares = np.zeros((2, len(centre)))
-        blocks = row_blocks(values)
-        for rows in blocks:
-            part = np.subtract(X[rows, here], centre, out=values[rows])
-            remainder += _weighted_sum(part, weights, rows)
-            squares += _weighted_squares(part, weights, rows)
-        remainder /= n
-        squares -= n * remainder**2
-        mean[here] = centre + remainder
-        if scale:
-            x_scale[here] = np.sqrt(np.maximum(squares, 0.0) / (n - 1.0))
-        # Takes a constant column out, whatever is divided by it.
-        x_scale[here][columns.constant[here]] = np.inf
-        for rows in blocks:
-            part = values[rows]
-            part -= remainder
-            if scale or columns.constant.any():
-                part /= x_scale[here]
+        found = centre_some(X, here, columns, weights, n, scale, centred[:, here])
+        mean[here], x_scale[here] = columns.centre[here] + found.mean, found.scale
     return Centred(values=centred, mean=mean, scale=x_scale)
+
+
+def centre_some(
+    X: Array,
+    here: slice,
+    columns: Columns,
+    weights: Array | None,
+    n: float,
+    scale: bool,
+    values: Array,
+) -> Centred:
+    """Centre some columns, in a given place; the mean is what is left of it beyond their centre."""
+    centre, constant = columns.centre[here], columns.constant[here]
+    remainder, squares = np.zeros((2, len(centre)))
+    blocks = row_blocks(values)
+    for rows in blocks:
+        part = np.subtract(X[rows, here], centre, out=values[rows])
+        remainder += _weighted_sum(part, weights, rows)
+        squares += _weighted_squares(part, weights, rows)
+    remainder /= n
+    squares -= n * remainder**2
+    x_scale = np.sqrt(np.maximum(squares, 0.0) / (n - 1.0)) if scale else np.ones(len(centre))
+    # Takes a constant column out, whatever is divided by it.
+    x_scale[constant] = np.inf
+    for rows in blocks:
+        part = values[rows]
+        part -= remainder
+        if scale or constant.any():
+            part /= x_scale
+    return Centred(values=values, mean=remainder, scale=x_scale)
 
 
 def tiles(X: Array) -> Iterator[tuple[slice, slice]]:
