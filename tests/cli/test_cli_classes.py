@@ -158,6 +158,18 @@ def test_none_of_these_is_kept_in_files(iris, tmp_path, classes):
         PLSRegressor(1).fit(X.iloc[:, :3], X.iloc[:, 3]).without_data().belongs(X.iloc[:, :3])
 
 
+def test_the_command_line_asks_for_models_of_the_classes(file, iris, tmp_path):
+    X, labels = iris
+    run("fit", file, "-r", "origin", "--novelty", "0.9", "--model", tmp_path / "m.json", "-q")
+    expected = PLSClassifier(novelty=0.9).fit(X, labels).belongs(X)
+    np.testing.assert_array_equal(load_model(tmp_path / "m.json").belongs(X), expected)
+    found = run_json("predict", tmp_path / "m.json", file)["predictions"]
+    strangers = [one["prediction"] == "none of these" for one in found]
+    assert strangers == (~expected.any(axis=1)).tolist()
+    refused("fit", file, "-r", "origin", "--novelty", "95")
+    refused("fit", file, "-r", X.columns[0], "-x", "origin", "-x", "sample", "--novelty", "0.9")
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import stats
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_iris, load_wine, make_blobs
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -17,7 +19,7 @@ from statsmodels.stats.proportion import proportion_confint
 from plsdof import PLSClassifier, pls2_path, pls_path
 from plsdof._core import choice
 from plsdof.chemometrics import class_errors
-from plsdof.chemometrics.classes import PRICE, directions, discriminant
+from plsdof.chemometrics.classes import PRICE, class_model, directions, discriminant
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 
 CHECKS = [
@@ -247,6 +249,8 @@ def test_members_are_accepted_at_their_level_and_strangers_by_no_class():
     model = PLSClassifier(novelty=0.9).fit(X[:200], codes[:200])
     accepted = model.belongs(X[200:])[np.arange(200), codes[200:]]
     assert abs(accepted.mean() - 0.9) < 4 * np.sqrt(0.9 * 0.1 * (1 / 200 + 1 / 200))
+    alone = PLSClassifier(novelty=0.9).fit(X[:200][codes[:200] < 2], codes[:200][codes[:200] < 2])
+    assert not alone.belongs(X[200:][codes[200:] == 2]).any()  # a class that nobody has seen
     far = centres[codes[:50]] + 8 * rng.normal(size=(50, 12))
     assert not model.belongs(far).any()
     between = centres[:2].mean(axis=0) + rng.normal(size=(20, 12)) / 4
@@ -399,3 +403,53 @@ def test_origins_of_coffee_are_told_apart_by_their_spectra():
     assert model.errors().error < 0.1  # by chance 2/3
     by_error = PLSClassifier(int(np.argmin(model.left_out_.error))).fit(X, origin)
     assert model.errors().error <= by_error.errors().error + 0.05
+
+
+def test_class_models_are_principal_components_with_the_moments_of_held_out_rows():
+    rng = np.random.default_rng(1)
+    X, fold = rng.normal(size=(40, 9)) @ rng.normal(size=(9, 9)) + 5.0, np.arange(40) % 8
+    scale = np.arange(1.0, 10.0)
+    found = class_model(X, fold, scale, 0.9)
+
+    def distances(train, rows):
+        pca = PCA(4, svd_solver="full").fit(train / scale)
+        scores = pca.transform(rows / scale)
+        beside = rows / scale - pca.inverse_transform(scores)
+        return (scores**2 / pca.explained_variance_).sum(axis=1), (beside**2).sum(axis=1)
+
+    np.testing.assert_allclose(found.distances(X), distances(X, X), rtol=1e-8)
+    held = np.empty((2, 40))
+    for one in range(8):
+        held[:, fold == one] = distances(X[fold != one], X[fold == one])
+    df = 2 * held.mean(axis=1) ** 2 / held.var(axis=1, ddof=1)
+    np.testing.assert_allclose(found.weights, df / held.mean(axis=1), rtol=1e-8)
+    total = found.weights @ held
+    df = 2 * total.mean() ** 2 / total.var(ddof=1)
+    further = stats.norm.cdf(stats.t.ppf(0.9, 39) * np.sqrt(1 + 1 / 40))
+    expected = stats.chi2.ppf(further, df) * total.mean() / df
+    assert found.limit == pytest.approx(expected, rel=1e-8)
+    np.testing.assert_array_equal(found.accepts(X), found.weights @ found.distances(X) <= expected)
+
+
+def test_a_row_with_a_wrong_label_does_not_open_a_class():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 12)) @ np.diag(np.arange(12.0, 0.0, -1.0))
+    strangers = rng.normal(size=(100, 12)) + 40.0
+    X[0] = strangers[0]
+    assert not class_model(X, np.arange(60) % 10, np.ones(12), 0.95).accepts(strangers).any()
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_classes_of_few_rows_or_columns_have_models(unit):
+    X, codes = load_iris(return_X_y=True)
+    for rows, columns in (([0, 1, 50, 51], 4), (np.arange(100), 1), (np.arange(100), 2)):
+        part = X[rows, :columns] * unit
+        model = PLSClassifier(1, novelty=0.95, scale=False).fit(part, codes[rows])
+        inside = model.belongs(part)[np.arange(len(rows)), codes[rows]]
+        assert inside.mean() > 0.9
+        assert not model.belongs(part + 100 * unit).any()
+    # Rows that are all alike accept nothing else.
+    part = np.vstack([np.ones((5, 3)), X[50:60, :3]]) * unit
+    model = PLSClassifier(1, novelty=0.95, scale=False).fit(part, [0] * 5 + [1] * 10)
+    assert model.belongs(part[:1])[0, 0]
+    assert not model.belongs(part[:1] * 1.01)[0, 0]

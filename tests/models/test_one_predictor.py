@@ -28,7 +28,7 @@ from plsdof import (
 )
 from plsdof.chemometrics import check_calibration, hotelling_t2, q_residuals
 from plsdof.chemometrics.rows import left_out_rows
-from plsdof.errors import NotAvailableError
+from plsdof.errors import NotAvailableError, PlsdofWarning
 from plsdof.inference import prediction_interval
 
 HERE = Path(__file__).parent
@@ -261,7 +261,14 @@ ANSWERS = json.loads((HERE / "answers_of_0_4.json").read_text())
 def test_files_of_0_4_say_what_they_said(name, tmp_path):
     known = ANSWERS[name]
     rows = np.array(known["rows"])
-    old = load_model(HERE / "models_0_4" / f"{name}.json")
+    file = HERE / "models_0_4" / f"{name}.json"
+    if "belongs" in known:  # by limits that accepted too many strangers
+        with pytest.warns(PlsdofWarning):
+            old = load_model(file)
+        with pytest.raises(NotAvailableError):
+            old.belongs(rows)
+    else:
+        old = load_model(file)
     old.save(tmp_path / "new.json")
     for model in (old, load_model(tmp_path / "new.json")):
         asks = {
@@ -271,7 +278,6 @@ def test_files_of_0_4_say_what_they_said(name, tmp_path):
             "mean": lambda model=model: model.predict_interval(rows, kind="mean"),
             "expected": lambda model=model: model.expected_errors(rows),
             "probability": lambda model=model: model.predict_proba(rows),
-            "belongs": lambda model=model: model.belongs(rows),
         }
         for key in known.keys() & asks.keys():
             np.testing.assert_allclose(asks[key](), known[key], rtol=1e-10, err_msg=key)

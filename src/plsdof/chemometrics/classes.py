@@ -15,18 +15,17 @@ coordinates in them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_softmax, ndtri
+from scipy.special import gammainccinv, log_softmax, ndtr, ndtri, stdtrit
 
 from plsdof._core.display import as_html, data_frame, one_line
 from plsdof._core.inputs import Array, as_choice, as_level, as_weights, read_only
 from plsdof._core.threads import cached_property
-from plsdof._core.warnings import quietly
 from plsdof.chemometrics.rows import LeftOutValues
 from plsdof.errors import InvalidInputError
 
@@ -39,7 +38,9 @@ Integers = npt.NDArray[np.intp]
 # divided by the 2 s^2 by which a sum of squares becomes one.
 PRICE = 0.1
 # Within-class variances below this share of the total are rounding.
-_NO_VARIANCE = 1e-12
+_NO_VARIANCE, _TINY = 1e-12, float(np.finfo(np.float64).tiny)
+# Components of the model of a class: enough for spectra, and few enough for twenty rows.
+_CLASS_COMPONENTS = 4
 
 
 # Discriminant analysis of predictions
@@ -212,100 +213,117 @@ def left_out_classes(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassLimits:
-    """How far rows of each class are from it, within the components (T^2) and beside them (Q).
+class ClassModel:
+    """Principal components of one class, and how far its rows are from them (DD-SIMCA).
+
+    With scores t of a row, their variances s^2 and residuals e of standardised predictors,
+
+        h = sum t_a^2 / s_a^2,      v = |e|^2,      c = N_h h / h_0 + N_v v / v_0.
+
+    h_0, v_0, N_h and N_v are means of h and v of held-out rows of the class, and the Degrees of
+    Freedom of the scaled chi-squares with their variances. c is compared with a quantile of such a
+    chi-square, too, with the moments of c: h and v of a row are not independent. Which other
+    classes there are makes no difference.
 
     Attributes
     ----------
     mean, scale : (p,) arrays
-        Of the predictors.
-    rotations, loadings : (p, m) arrays
-        Scores t of standardised x are ``x @ rotations``, and ``t @ loadings.T`` is their part of x.
-    centres : (K, m) array
-        Mean scores of the classes.
-    precision : (m, m) array
-        Inverse of the pooled covariance of scores within classes.
-    t2, q : (K,) arrays
-        Limits, by cross-validation.
+        Of the class, and of all training rows.
+    loadings : (p, A) array
+    variances : (A,) array
+        Of the scores.
+    weights : (2,) array
+        N_h / h_0 and N_v / v_0.
+    limit : float
+        Of the total distance c.
+
+    References
+    ----------
+    Pomerantsev & Rodionova (2014), Concept and role of extreme objects in PCA/SIMCA, Journal of
+    Chemometrics 28, 429-438.
     """
 
     mean: Array
     scale: Array
-    rotations: Array
     loadings: Array
-    centres: Array
-    precision: Array
-    t2: Array
-    q: Array
+    weights: Array
+    limit: float
+    variances: Array = field(default_factory=partial(np.zeros, 0))
 
-    def distances(self, X: Array) -> tuple[Array, Array]:
-        """Return T^2 from every class (n, K), and Q (n,)."""
+    def distances(self, X: Array) -> Array:
+        """Return h, within the components, and v, beside them. Shape (2, n)."""
         x = (X - self.mean) / self.scale
-        scores = x @ self.rotations
+        scores = x @ self.loadings
         beside = x - scores @ self.loadings.T
-        away = scores[:, None] - self.centres
-        t2 = np.einsum("nkr,rs,nks->nk", away, self.precision, away)
-        return np.asarray(t2), np.vecdot(beside, beside)
+        return np.array([scores**2 @ (1.0 / self.variances), np.vecdot(beside, beside)])
 
-    def belongs(self, X: Array) -> npt.NDArray[np.bool_]:
-        """Whether rows are within both limits of each class. Shape (n, K)."""
-        t2, q = self.distances(X)
-        return np.asarray((t2 <= self.t2) & (q[:, None] <= self.q))
+    def accepts(self, X: Array) -> npt.NDArray[np.bool_]:
+        """Whether rows look like members of the class. Shape (n,)."""
+        return np.asarray(self.weights @ self.distances(X) <= self.limit)
 
 
-def class_limits(
-    path: Any, m: int, X: Array, Y: Array, codes: Integers, fold: Integers, level: float
-) -> ClassLimits:
-    """Return limits that a further row of a class stays within with probability ``level``.
+def belongs(models: Sequence[ClassModel], X: Array) -> npt.NDArray[np.bool_]:
+    """Whether rows look like members of each class. Shape (n, K)."""
+    return np.column_stack([one.accepts(X) for one in models])
 
-    T^2 and Q share the probability of an alarm. Cost: one fit of m components per fold.
+
+def class_model(X: Array, fold: Integers, scale: Array, level: float) -> ClassModel:
+    """Return the model of a class that accepts its further rows with probability ``level``.
+
+    It has four components, fewer of less than nine rows or five columns. The level of the quantile
+    is the one that Student's t would take for one more of n normal values. Cost: one singular value
+    decomposition of the rows of the class per fold.
 
     Parameters
     ----------
-    path : PLSPath or PLS2Path
-        Of the coded regression.
-    m : int
-        Number of components.
-    X, Y : (n, p) array, and the coded classes as the path takes them
-    codes, fold : (n,) arrays of int
+    X : (n, p) array
+        Rows of the class.
+    fold : (n,) array of int
+        Rows that are held out together.
+    scale : (p,) array
     level : float
     """
-    t2, q, recipe = np.empty(len(X)), np.empty(len(X)), path.recipe.with_options(max_components=m)
-    for one in range(int(fold.max()) + 1):
-        test, kept = fold == one, fold != one
-        with quietly():
-            near = _around(recipe.fit(X[kept], Y[kept]), m, X[kept], codes[kept])
-        every, q[test] = near.distances(X[test])
-        t2[test] = every[np.arange(len(every)), codes[test]]
-    each = 1.0 - (1.0 - as_level(level)) / 2.0
-    limits = np.empty((2, int(codes.max()) + 1))
-    for (kind, values), k in product(enumerate((t2, q)), range(limits.shape[1])):
-        mine = values[codes == k]
-        left = LeftOutValues(values=mine, weights=np.ones(len(mine)), units=len(mine))
-        limits[kind, k] = left.limit(each).limit
-    # Values that do not vary give no limit.
-    t2_limits, q_limits = np.where(np.isnan(limits), np.inf, limits)
-    return replace(_around(path, m, X, codes), t2=read_only(t2_limits), q=read_only(q_limits))
+    fewest = len(X) - int(np.bincount(fold).max())
+    size = max(min(_CLASS_COMPONENTS, (fewest - 1) // 2, X.shape[1] - 1), 0)
+    held = np.empty((2, len(X)))
+    for one in np.unique(fold):
+        held[:, fold == one] = _components(X[fold != one], scale, size).distances(X[fold == one])
+    # Distances of rows that are all alike are rounding.
+    size_of_rows = np.square(X / scale).sum(axis=1).mean()
+    least = _NO_VARIANCE, _NO_VARIANCE**2 * size_of_rows + np.sqrt(_TINY)
+    fits = [_scaled_chi_square(one, floor) for one, floor in zip(held, least, strict=True)]
+    weights = np.array([df / mean for mean, df in fits]) * [size > 0, True]
+    mean, df = _scaled_chi_square(weights @ held, _NO_VARIANCE)
+    n = len(X)
+    missed = ndtr(-stdtrit(n - 1, as_level(level)) * np.sqrt(1.0 + 1.0 / n))
+    limit = 2.0 * gammainccinv(df / 2.0, max(missed, _TINY)) * mean / df
+    return replace(_components(X, scale, size), weights=read_only(weights), limit=float(limit))
 
 
-def _around(path: Any, m: int, X: Array, codes: Integers) -> ClassLimits:
-    """Return distances from the classes, without limits."""
-    units = (path if hasattr(path, "units") else path.exact).units
-    scores, count = path.transform(X)[:, :m], np.bincount(codes)
-    size = scores.shape[1]
-    centres = _fold_sums(scores, codes) / count[:, None]
-    beside = scores - centres[codes]
-    within = beside.T @ beside / max(len(X) - len(count), 1)
-    none = read_only(np.full(len(count), np.inf))
-    return ClassLimits(
-        mean=units.x_mean,
-        scale=units.x_scale,
-        rotations=read_only(path.x_rotations[:, :m]),
-        loadings=read_only(path.x_loadings[:, :m]),
-        centres=read_only(centres),
-        precision=read_only(np.linalg.inv(within + _NO_VARIANCE * np.trace(within) * np.eye(size))),
-        t2=none,
-        q=none,
+def _scaled_chi_square(values: Array, least: float) -> tuple[float, float]:
+    """Return mean and Degrees of Freedom of the scaled chi-square with the moments of values.
+
+    Rows far from all others, such as those with a wrong label, have no say.
+    """
+    left = LeftOutValues(values=values, weights=np.ones(len(values)), units=len(values))
+    values = values[left.ordinary]
+    mean = max(float(values.mean()), least)
+    spread = max(float(np.std(values, ddof=1)), mean / np.sqrt(len(values)))
+    return mean, 2.0 * (mean / spread) ** 2
+
+
+def _components(X: Array, scale: Array, size: int) -> ClassModel:
+    """Return principal components of rows, without a limit."""
+    mean = X.mean(axis=0)
+    S, Vt = np.linalg.svd((X - mean) / scale, full_matrices=False)[1:]
+    size = min(size, int(np.count_nonzero(np.sqrt(_NO_VARIANCE) * S[0] < S)))
+    return ClassModel(
+        mean=read_only(mean),
+        scale=read_only(scale),
+        loadings=read_only(Vt[:size].T),
+        variances=read_only(S[:size] ** 2 / (len(X) - 1)),
+        weights=read_only(np.ones(2)),
+        limit=np.inf,
     )
 
 

@@ -34,8 +34,9 @@ from plsdof._core.warnings import quietly
 from plsdof.chemometrics.classes import (
     ClassErrors,
     Integers,
+    belongs,
     class_errors,
-    class_limits,
+    class_model,
     directions,
     discriminant,
     left_out_classes,
@@ -74,8 +75,8 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         Folds of the rows that are left out; every row once. By default single rows up to 30 of
         them, else ten folds; a number of folds is dealt out class by class.
     novelty : float, optional
-        Share of the rows of a class, such as 0.99, that `belongs` accepts as its members, by the
-        distances T^2 and Q of held-out rows.
+        Share of the rows of a class, such as 0.95, that `belongs` accepts as its members, by a
+        model of each class.
 
     Attributes
     ----------
@@ -93,7 +94,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         The choice in words and numbers; None for a fixed number.
     path_ : PLSPath or PLS2Path
         The regression on coded classes, all models.
-    limits_ : ClassLimits or None
+    class_models_ : tuple of ClassModel or None
         Behind `belongs`.
     x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
         Of the chosen components, as in scikit-learn's PLSRegression.
@@ -179,10 +180,13 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             coef, intercept = np.diff(coef, axis=1), np.diff(intercept)
         self.coef_, self.intercept_ = np.ascontiguousarray(coef.T), intercept
         self._fitted_labels = self.predict(X)[kept]
-        self.limits_ = None
+        self.class_models_ = None
         if self.novelty is not None:
-            rows, coded, part = values[kept], self._coded(left.codes), fold[kept]
-            self.limits_ = class_limits(self.path_, m, rows, coded, left.codes, part, self.novelty)
+            units = (self.path_ if hasattr(self.path_, "units") else self.path_.exact).units
+            own = [kept & (codes == one) for one in range(len(self.classes_))]
+            self.class_models_ = tuple(
+                class_model(values[one], fold[one], units.x_scale, self.novelty) for one in own
+            )
         return self
 
     # What a fit consists of
@@ -358,15 +362,16 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
     def belongs(self, X: Any) -> npt.NDArray[np.bool_]:
         """Whether new rows look like members of each class, or of none. Shape (n_new, K).
 
-        By T^2 in the scores around the class and by Q, with limits of held-out rows; a row of a
-        class is accepted by it with probability ``novelty``.
+        By the distances within and beside principal components of each class
+        (`chemometrics.classes.ClassModel`); a row of a class is accepted by it with probability
+        ``novelty``.
         """
         rows = self.path_rows(X)
-        if self.limits_ is None:
+        if self.class_models_ is None:
             raise NotAvailableError(
-                "Limits of the classes were not made; fit PLSClassifier(novelty=0.99)."
+                "There are no models of classes; fit PLSClassifier(novelty=0.95)."
             )
-        return self.limits_.belongs(rows)
+        return belongs(self.class_models_, rows)
 
     def errors(
         self,

@@ -48,9 +48,9 @@ check                null, or an object: components, their number m, scale (p), 
                      loadings L (m, p), a list residual_variances, lists t2, q and weights of
                      held-out rows, and units, the number of these rows, or of groups of them
 adjustments          a list of corrections: kind, slope, intercept, date, reason, rows, parent
-class_limits       null, or an object with the limits of classes, null where there is none: mean
-                   and scale (p), t2 and q (K); matrices rotations and loadings (p, m), centres
-                   (K, m), precision (m, m)
+class_models       null, or a list of objects, one for each class (DD-SIMCA): mean and scale (p),
+                   null where a column does not vary; a matrix of loadings (p, A), variances (A) of
+                   scores, weights of both distances and the limit of their weighted sum
 sha256             checksum of everything else: of the object without this entry, keys sorted,
                    no white space, non-ASCII characters as \uXXXX
 =================  ============================================================================
@@ -95,8 +95,9 @@ import numpy as np
 
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.model import Fitted, Model
+from plsdof._core.warnings import warn_caller
 from plsdof.chemometrics.rows import row_units
-from plsdof.errors import InvalidInputError
+from plsdof.errors import InvalidInputError, PlsdofWarning
 from plsdof.models.fitted import CLASSES, predictor
 from plsdof.models.predictor import Predictor, Preparation
 from plsdof.models.writing import atomic_write, plain
@@ -238,6 +239,12 @@ def from_content(content: dict[str, Any]) -> Predictor:
         model = msgspec.convert(content, Predictor, dec_hook=_array)
     except (msgspec.ValidationError, ArithmeticError, LookupError, ValueError) as error:
         raise InvalidInputError(f"the model file has a wrong entry: {error}.") from error
+    if content.get("class_limits"):
+        warn_caller(
+            "The model file keeps limits of classes as plsdof 0.4 made them, which accept too many "
+            "strangers and are left out: no row is 'none of these'. Fit the model again.",
+            PlsdofWarning,
+        )
     model = replace(
         model, preparations=tuple(_prepared(one, len(model.names)) for one in model.preparations)
     )

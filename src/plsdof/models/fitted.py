@@ -586,7 +586,7 @@ def _classifier(
         parameter_name="n_components",
         one_response=False,
         labels=tuple(model.classes_.tolist()),
-        class_limits=model.limits_,
+        class_models=model.class_models_ or (),
         preparations=(Preparation(x_mean=read_only(np.zeros(p)), preprocessing=_chain(steps, p)),),
         responses=tuple(
             Response(

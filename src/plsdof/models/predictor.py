@@ -35,7 +35,7 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import half_width
 from plsdof.chemometrics import rows as distances
 from plsdof.chemometrics.checks import CalibrationErrors, correction, tails
-from plsdof.chemometrics.classes import ClassLimits
+from plsdof.chemometrics.classes import ClassModel, belongs
 from plsdof.chemometrics.diagnostics import Diagnostic, Limit, diagnose, squared_rows
 from plsdof.chemometrics.transfer import Transfer as Transfer
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -459,8 +459,8 @@ class Predictor:
         A step in front of the model, for rows of another instrument.
     labels : tuple
         Of a classifier: the classes, in the order of the responses.
-    class_limits : ClassLimits or None
-        Of a classifier that was fitted with ``novelty``.
+    class_models : tuple of ClassModel
+        Of a classifier that was fitted with ``novelty``, one for each class.
     parent : str
         Checksum of the model file that this model was made from; empty if it was fitted.
     sha256 : str
@@ -492,7 +492,7 @@ class Predictor:
     responses: tuple[Response, ...]
     transfer: Transfer | None = None
     labels: tuple[str | int | float | bool, ...] = ()
-    class_limits: ClassLimits | None = None
+    class_models: tuple[ClassModel, ...] = ()
     parent: str = ""
     sha256: str = ""
 
@@ -584,8 +584,8 @@ class Predictor:
         if self.labels:
             facts |= {"classes": self.classes_, "probability": self._probability(values)}
             facts["label"] = facts["classes"][facts["probability"].argmax(axis=1)]
-            if self.class_limits is not None:
-                facts["belongs"] = self.class_limits.belongs(rows[0].dense() + rows[0].mean)
+            if self.class_models:
+                facts["belongs"] = belongs(self.class_models, rows[0].dense() + rows[0].mean)
         elif len(self.responses) == 1 and self.responses[0].check is not None:
             names = ("t2", "q") if self.check.loadings is not None else ("t2",)
             facts |= {name: self._distance(name, rows, level) for name in names}
@@ -718,10 +718,10 @@ class Predictor:
 
     def belongs(self, X: Any) -> npt.NDArray[np.bool_]:
         """Whether new rows look like members of each class: `plsdof.PLSClassifier.belongs`."""
-        if self.class_limits is None:
-            raise NotAvailableError("The model has no limits of classes: PLSClassifier(novelty=).")
+        if not self.class_models:
+            raise NotAvailableError("There are no models of classes: PLSClassifier(novelty=0.95).")
         rows = self._rows(X)[0]
-        return self.class_limits.belongs(rows.dense() + rows.mean)
+        return belongs(self.class_models, rows.dense() + rows.mean)
 
     # The life of a calibration
     # -------------------------

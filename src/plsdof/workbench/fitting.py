@@ -115,6 +115,8 @@ def fit_problem(data: TableProblem, request: Request) -> Fitted:
     """Fit a measured response, or classes, of a table that is read."""
     asked = replace(request, preprocess=request.steps)
     if not data.rows.classes:
+        if request.novelty is not None:
+            raise InvalidInputError(f"novelty is for classes, and {data.response!r} holds numbers.")
         return Fitted(request=request, analysis=analysed(data, asked))
     from plsdof.workbench.analysis.classes import classified  # it needs scikit-learn
 

@@ -273,7 +273,7 @@ def _predicted_classes(model: Predictor, new: NewRows) -> Predictions:
     classes = np.array([one.response for one in model.responses])
     proba, columns, notes = model.predict_proba(new.X[new.complete]), new.columns, new.notes
     best = classes[np.argmax(proba, axis=1)].astype(object)
-    if model.class_limits is not None:
+    if model.class_models:
         best[~model.belongs(new.X[new.complete]).any(axis=1)] = "none of these"
     found = new.spread(best, "")
     if "observed" in columns:

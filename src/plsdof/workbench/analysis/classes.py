@@ -116,6 +116,7 @@ def classified(data: TableProblem, request: Request) -> ClassAnalysis:
         max_components=request.max_components or MOST_COMPONENTS,
         scale=data.wavelengths is None if request.scale is None else request.scale,
         cv=request.cv,
+        novelty=request.novelty,
     ).fit(data.X, labels, data.rows.weights, data.groups)
     errors = {
         LEFT_OUT: model.errors(level=request.level),

@@ -167,6 +167,9 @@ class Request:
         table is large.
     permutations : int or None
         Number of permuted responses to compare with.
+    novelty : float or None
+        Of classes: share of its own rows that the model of a class accepts; a row that none accepts
+        is "none of these".
     opls : bool
         Draw the components rotated as well: one that predicts, and those orthogonal to y.
 
@@ -204,6 +207,7 @@ class Request:
     select: str | None = None
     std_errors: bool | None = None
     permutations: int | None = None
+    novelty: float | None = None
     opls: bool = False
 
     def __post_init__(self) -> None:
@@ -224,6 +228,8 @@ class Request:
             if getattr(self, name) is not None:
                 as_choice(getattr(self, name), name, allowed)
         as_fraction(self.level, "level")
+        if self.novelty is not None:
+            as_fraction(self.novelty, "novelty")
         least = {"components": 0, "max_components": 1, "permutations": 19, "seed": 0, "cv": 2}
         for name, minimum in least.items():
             value = getattr(self, name)
