@@ -923,7 +923,9 @@ class Predictor:
         else:
             u = x.dense() / check.scale
             values = squared_rows(u - scores @ check.loadings)
-            values[values <= (u.shape[1] * _EPS) ** 2 * squared_rows(u)] = 0.0
+            # As many components as columns leave nothing of any row but rounding.
+            everything = check.components >= u.shape[1]
+            values[everything | (values <= (u.shape[1] * _EPS) ** 2 * squared_rows(u))] = 0.0
         return diagnose(name, values, check.limit(name, self.n, level, limit), level)
 
     def _probability(self, values: Sequence[Array]) -> Array:
