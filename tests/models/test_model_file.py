@@ -194,7 +194,7 @@ def test_components_that_reproduce_the_predictors_leave_no_limit_of_q(tmp_path):
 
 def test_as_many_components_as_columns_leave_nothing_of_rows_near_the_mean():
     X, y = make_problem(40, 3, seed=4)
-    X = X + [7.0, 60.0, 300.0]
+    X = X + np.array([7.0, 60.0, 300.0])
     model = PLSRegressor(3).fit(X, y)
     new = X.mean(axis=0) + 1e-3 * (X - X.mean(axis=0))
     np.testing.assert_array_equal(predictor(model).at(new).q, 0.0)
