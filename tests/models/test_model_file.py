@@ -197,7 +197,7 @@ def test_as_many_components_as_columns_leave_nothing_of_rows_near_the_mean():
     X = X + np.array([7.0, 60.0, 300.0])
     model = PLSRegressor(3).fit(X, y)
     new = X.mean(axis=0) + 1e-3 * (X - X.mean(axis=0))
-    np.testing.assert_array_equal(predictor(model).at(new).q, 0.0)
+    np.testing.assert_array_equal(predictor(model).at(new).q.values, 0.0)
 
 
 def test_columns_that_did_not_vary_count_in_q_where_nothing_is_scaled(tmp_path):
