@@ -4,12 +4,14 @@ import io
 import json
 import os
 import stat
+import subprocess
+import sys
 
 import numpy as np
 import openpyxl
 import pytest
 from _helpers.app import HOST, PAGE, TOKEN
-from _helpers.command_line import GASOLINE
+from _helpers.command_line import GASOLINE, run
 from starlette.testclient import TestClient
 
 from plsdof.errors import InvalidInputError
@@ -17,7 +19,7 @@ from plsdof.workbench.app import transport
 from plsdof.workbench.app.desk import StoppedError
 from plsdof.workbench.app.session import JOURNAL, Session
 from plsdof.workbench.app.transport import begin, listening, make_app, new_folder
-from plsdof.workbench.cli.browser import CommandLine
+from plsdof.workbench.cli.browser import CommandLine, write_shortcut
 
 
 def event(page, code=200, **given):
@@ -518,6 +520,40 @@ def test_the_session_that_was_used_last_goes_on(tmp_path):
     desk = begin(CommandLine(), home, None)
     assert desk.session.folder.name == "2026-11-01"
     desk.close()
+
+
+@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
+def test_a_shortcut_starts_this_python(tmp_path, system):
+    file = write_shortcut(tmp_path, system)
+    assert file.is_relative_to(tmp_path)
+    assert f"{sys.executable}" in file.read_text()
+    assert "-m plsdof app" in file.read_text()
+    assert os.access(file, os.X_OK)
+
+
+def test_a_folder_of_sessions_is_listed_and_goes_on_there(tmp_path, monkeypatch):
+    folder = tmp_path / "sessions"
+    session = Session(folder / "one", CommandLine())
+    session.add({"gasoline.csv": GASOLINE.read_bytes()})
+    session.apply({"do": "table", "file": "gasoline.csv"})
+    session.close()
+    served = []
+    monkeypatch.setattr(transport, "serve", lambda *one, **more: served.append((one, more)))
+    said = run("app", folder).stdout
+    assert "one  gasoline.csv" in said
+    (((_, file), more),) = served
+    assert (file, more["home"]) == (None, folder)
+
+
+def test_the_session_knows_neither_http_nor_processes():
+    code = (
+        "import sys, plsdof.workbench.app.desk, plsdof.workbench.app.session\n"
+        "import plsdof.workbench.app.view\n"
+        "print([one for one in ('starlette', 'uvicorn', 'typer', 'multiprocessing')"
+        " if one in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 # Other sessions

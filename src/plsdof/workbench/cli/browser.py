@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from functools import lru_cache
@@ -19,6 +20,7 @@ from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import TableProblem
 from plsdof.workbench.analysis.request import words_of
+from plsdof.workbench.app.session import sessions_in
 from plsdof.workbench.cli._options import parse
 from plsdof.workbench.cli.fit import Output, write
 from plsdof.workbench.fitting import fit_problem
@@ -31,21 +33,57 @@ from plsdof.workbench.tables.table import Table
 def app(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="TABLE", help="Table to begin with; the last session without it."),
+        typer.Argument(
+            metavar="TABLE",
+            help="Table to begin with, or a folder of sessions; the last session without it.",
+        ),
     ] = None,
     port: int | None = None,
     browser: bool = True,
+    shortcut: Annotated[
+        bool, typer.Option(help="Only put a file on the desktop that starts the app.")
+    ] = False,
 ) -> None:
     """Calibrate in the browser; the page stays on this machine."""
+    if shortcut:
+        typer.echo(f"{write_shortcut(Path.home())}: open it to start the app.")
+        return
     if port is not None:
         as_count(port, "--port", minimum=1)
     try:
-        from plsdof.workbench.app.transport import serve
+        from plsdof.workbench.app.transport import HOME, serve
     except ImportError as error:
         raise MissingExtraError("starlette", "app", "plsdof app") from error
+    home, sessions = HOME, sessions_in(file) if file is not None and file.is_dir() else []
+    if file is not None and sessions:
+        home, file = file, None
+        for one in sessions:
+            typer.echo(f"{one['used'][:16]}  {one['name']}  {one['table']}  {one['response']}")
     if file is not None and is_streamed(file, None):
         raise InvalidInputError(f"{file} is too large for the browser; use plsdof fit.")
-    serve(CommandLine(), file, port=port, browser=browser, say=typer.echo)
+    serve(CommandLine(), file, port=port, browser=browser, say=typer.echo, home=home)
+
+
+# What a desktop starts a program by: where it belongs, and what is in it.
+_SHORTCUTS = {
+    "win32": ("Desktop/plsdof.cmd", "@{words}\r\n"),
+    "darwin": ("Desktop/plsdof.command", "#!/bin/sh\nexec {words}\n"),
+    "linux": (
+        ".local/share/applications/plsdof.desktop",
+        "[Desktop Entry]\nType=Application\nName=plsdof\nComment=Calibration in the browser\n"
+        "Exec={words}\nTerminal=true\nCategories=Science;\n",
+    ),
+}
+
+
+def write_shortcut(home: Path, system: str = sys.platform) -> Path:
+    """Write the file that starts the app with the Python that runs now, and return it."""
+    where, text = _SHORTCUTS.get(system, _SHORTCUTS["linux"])
+    quoted = f'"{sys.executable}"' if system != "darwin" else shlex.quote(sys.executable)
+    (file := home / where).parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text.format(words=f"{quoted} -m plsdof app"), encoding="utf-8", newline="")
+    file.chmod(0o755)
+    return file
 
 
 class CommandLine:
