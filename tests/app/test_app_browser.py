@@ -438,6 +438,10 @@ def test_classes_are_shown_and_predicted(browser, address, tmp_path):
     picture(browser, "app-classes")
     assert sticking_out(browser) == []
     assert "misclassified" in find(browser, "#rail").text
+    names = "return document.getElementById('chart-distance').data.map((one) => one.name)"
+    assert "corn" in browser.execute_script(names)
+    lasso(browser, "distance", 0.4)
+    find(browser, "#unmark").click()
     release(browser)
     for screen in ("trials", "out", "predict"):
         go(browser, screen)
@@ -447,8 +451,125 @@ def test_classes_are_shown_and_predicted(browser, address, tmp_path):
     assert_stays_here(browser, address)
 
 
+def spectra_of(n, rng):
+    """Return spectra of four substances, and how much there is of each."""
+    centres = np.array([10, 25, 35, 50])[:, None]
+    parts = np.exp(-(((np.arange(60) - centres) / 7.0) ** 2))
+    amounts = rng.uniform(0.2, 1.0, size=(n, 4))
+    X = (amounts @ parts + 0.003 * rng.normal(size=(n, 60))).round(5)
+    return pd.DataFrame(X, columns=[str(1100 + 4 * j) for j in range(60)]), amounts
+
+
+def assert_names_no_option(browser):
+    """No text in sight, folded or not, names an option of a command line."""
+    script = (
+        "return [...document.querySelectorAll('body *')].filter((one) => !one.closest("
+        "'#screen-out, script') && [...one.childNodes].some((n) => n.nodeType === 3 &&"
+        " /(^|\\s)--?[a-z]/.test(n.textContent))).map((one) => one.textContent.slice(0, 200))"
+    )
+    assert browser.execute_script(script) == []
+
+
+def test_a_reference_with_holes_predicts_from_its_complete_rows(browser, address, tmp_path):
+    X, amounts = spectra_of(60, np.random.default_rng(0))
+    frame = X.assign(Ciso=(3 * amounts[:, 0]).round(3), Corg=(2 * amounts[:, 1]).round(3))
+    frame.loc[[3, 9, 20], "Ciso"] = np.nan
+    frame.insert(0, "Sample", [f"S{i // 2}" for i in range(60)])
+    frame.to_csv(file := tmp_path / "soil.csv", index=False)
+    visit(browser, address)
+    give(browser, "#screen-table .drop", file)
+    # Spectra are there before any response; the complete one is proposed.
+    assert find(browser, "#chart-table svg.plot").is_displayed()
+    assert "Corg" in find(browser, "#proposal").text
+    assert "none missing" in find(browser, "#proposal").text
+    assert "response" not in state(browser)["options"]
+    choose_role(browser, "Ciso", "response")
+    assert state(browser)["options"]["missing"] == "drop"
+    go(browser, "bench")
+    assert view(browser)["n"] == 57
+    browser.execute_script("document.getElementById('minor').open = true")
+    assert "3 of 60 rows dropped" in find(browser, "#minor").text
+    assert_names_no_option(browser)
+    # Replicates are named, and one button keeps them together.
+    mend = "[...document.querySelectorAll('#rail .mend')].find((b) => /Sample/.test(b.textContent))"
+    browser.execute_script(f"{mend}.click()")
+    wait_until_settled(browser)
+    assert state(browser)["options"]["groups"] == "Sample"
+    assert_stays_here(browser, address)
+
+
+def test_a_problem_has_one_button_that_mends_it(browser, address, tmp_path):
+    X, amounts = spectra_of(40, np.random.default_rng(1))
+    X.iloc[4, 7] = np.nan
+    X.assign(fat=amounts[:, 0].round(3)).to_csv(file := tmp_path / "holes.csv", index=False)
+    visit(browser, address)
+    give(browser, "#screen-table .drop", file)
+    assert "missing values" in find(browser, "#trouble").text
+    assert_names_no_option(browser)
+    find(browser, "#trouble .mend").click()
+    wait_until_settled(browser)
+    assert not find(browser, "#trouble").is_displayed()
+    go(browser, "bench")
+    assert view(browser)["n"] == 39
+    # What is wrong with a file of new rows is said there, and undoes nothing here.
+    release(browser)
+    before = state(browser)["steps"]
+    go(browser, "predict")
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n3,4\n")
+    give(browser, "#screen-predict .drop", tmp_path / "other.csv")
+    assert find(browser, "#trouble").is_displayed()
+    assert "Undo" not in find(browser, "#trouble").text
+    go(browser, "bench")
+    assert not find(browser, "#trouble").is_displayed()
+    assert state(browser)["steps"] == before
+
+
+def test_named_columns_are_found_by_a_search_and_have_bars(browser, address, tmp_path):
+    rng = np.random.default_rng(0)
+    names = [f"gene_{i}" for i in range(100)] + ["moisture", "fat", "protein"]
+    frame = pd.DataFrame(rng.normal(size=(60, 103)).round(3), columns=names)
+    frame["fat"] = (2 * frame["gene_3"] + frame["gene_50"]).round(3)
+    frame.to_csv(file := tmp_path / "wide.csv", index=False)
+    visit(browser, address)
+    give(browser, "#screen-table .drop", file)
+    reached = []
+    for name in ("fat", "gene_99", "protein"):
+        search = find(browser, "#search")
+        search.clear()
+        search.send_keys(name)
+        reached += browser.find_elements("css selector", f"[aria-label='Role of {name}']")
+    assert len(reached) == 3
+    choose_role(browser, "fat", "response")
+    go(browser, "bench")
+    script = "return document.getElementById('bench-first').data.length && " + (
+        "[...document.querySelectorAll('#bench-first .ytick')].map((one) => one.textContent)"
+    )
+    assert browser.execute_script(script)[0] == "gene_3"
+    assert browser.find_elements("css selector", "#first-raw") == []
+    assert sticking_out(browser) == []
+
+
+def test_settings_are_applied_together_and_keep_the_focus(browser, address):
+    visit(browser, address)
+    find(browser, "#demo").click()
+    wait_until_settled(browser)
+    go(browser, "bench")
+    steps = len(state(browser)["steps"])
+    browser.execute_script(
+        "const form = document.getElementById('settings'); form.closest('details').open = true;"
+        "form.elements.cv.value = '5'; form.elements.max_components.value = '10';"
+    )
+    assert len(state(browser)["steps"]) == steps
+    find(browser, "#settings button").click()
+    wait_until_settled(browser)
+    after = state(browser)
+    assert len(after["steps"]) == steps + 1
+    assert (after["options"]["cv"], after["options"]["max_components"]) == ("5", 10)
+    assert browser.execute_script("return document.activeElement.closest('form').id") == "settings"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1920, 1280, 390])
 def test_every_screen_fits_and_can_be_read(browser, address, width, scheme):
     visit(browser, address, width, scheme=scheme)
     assert sticking_out(browser) == []

@@ -5,6 +5,7 @@ helps; it looks at the key.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -314,7 +315,9 @@ def group_remarks(data: TableProblem, selection: Selection | None = None) -> lis
     """Say how to keep rows together that may be replicates, and who does not know of groups."""
     if data.groups is None:
         name = data.replicates
-        return [] if name is None else [said("replicates", name=shortened(name))]
+        if name is None:
+            return []
+        return [replace(said("replicates", name=shortened(name)), mend={"groups": name})]
     if selection is None or selection.criterion == LEFT_OUT:
         return []
     return [said("groups-ignored", criterion=criterion_label(selection.criterion))]

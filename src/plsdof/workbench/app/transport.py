@@ -45,7 +45,7 @@ from plsdof.workbench.app.session import (
     remove,
     sessions_in,
 )
-from plsdof.workbench.app.view import Workbench
+from plsdof.workbench.app.view import Workbench, on_the_page
 from plsdof.workbench.report.document import script, style
 from plsdof.workbench.tables.reading import files_in
 
@@ -412,8 +412,8 @@ def make_app(pages: Pages, *, token: str, port: int, tickets: Collection[str] = 
             try:
                 found = await function(request)
             except PlsdofError as error:
-                found = {"error": str(error), "mend": dict(getattr(error, "mend", {}))}
-                return JSONResponse(found, 422)
+                found = on_the_page(str(error), getattr(error, "mend", {}))
+                return JSONResponse({"error": found["words"], "mend": found["mend"]}, 422)
             except OSError as error:
                 text = f"this machine could not do it: {error.strerror or error}."
                 return JSONResponse({"error": text}, 422)

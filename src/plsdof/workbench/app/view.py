@@ -6,7 +6,7 @@ A report is a view that was frozen: the page draws the same content by the same 
 import re
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -115,7 +115,7 @@ class Workbench:
             try:
                 found = self.tools.problem(asked)
             except PlsdofError as trouble:
-                error = {"words": str(trouble), "mend": dict(getattr(trouble, "mend", {}))}
+                error = on_the_page(str(trouble), getattr(trouble, "mend", {}))
         roles = _roles(table, options, found)
         notes = table.notes if found is None else found.notes
         return {
@@ -128,8 +128,8 @@ class Workbench:
             "spectra": _spectra(table),
             "sheets": list(table.sheets),
             "reference": self._reference(options),
-            "notes": [readable(text, 400) for text in notes],
-            "doubts": [] if found is None else [readable(one, 400) for one in found.doubts],
+            "notes": [on_the_page(text)["words"] for text in notes],
+            "doubts": [] if found is None else [on_the_page(one) for one in found.doubts],
             "unmatched": self._unmatched(table, options),
             "error": error,
         }
@@ -192,15 +192,20 @@ class Workbench:
         """Return what is drawn, with the text around it: of all models or of the chosen one."""
         analysis = self.analysis(options)
         self.report("Preparing the pictures")
+        classes_shown = None
         if isinstance(analysis, ClassAnalysis):
             parts, content = {"found": class_body(analysis)}, None
+            classes_shown = _class_pictures(analysis)
         else:
             with quietly():
                 content = report_content(analysis, most_models)
                 content["excluded"] = _excluded(self, analysis, options, most_models)
-            parts = {name: fragment(name, content) for name in ("found", "spectra", "models")}
+            # Remarks have a place of their own, with what mends them.
+            silent = content | {"doubts": [], "notes": [], "guesses": []}
+            parts = {name: fragment(name, silent) for name in ("found", "spectra", "models")}
         said = answer(analysis) | {"change": "" if before is None else self.paired(before, options)}
-        return {"content": content, "parts": parts, "summary": summary(analysis), "answer": said}
+        shown = {"content": content, "classes": classes_shown, "parts": parts}
+        return shown | {"summary": summary(analysis), "answer": said}
 
     def paired(self, before: Options, options: Options) -> str:
         """Say what a change did to the errors of the samples that both analyses have."""
@@ -265,6 +270,41 @@ class Workbench:
             file = Path(folder) / "predictions.xlsx"
             write_tables(sheets, file)
             return file.read_bytes()
+
+
+# Sentences of the page
+# ---------------------
+
+# What follows an option in a sentence is its value, unless the sentence goes on.
+_GOES_ON = r"(?!(?:to|or|and|if|is|in|needs|gives|instead|says)\b)"
+_OPTION = re.compile(
+    r"--([a-z]+(?:-[a-z]+)*)(?: " + _GOES_ON + r"('[^']*'|[\w.:+-][\w.:,+-]*\w|\w))?"
+)
+# Options that a button of the page can set, and their values if these are words.
+_MENDS: dict[str, Collection[str]] = {"missing": ("drop",), "groups": (), "exclude": (), "na": ()}
+
+
+def on_the_page(words: str, mend: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return a sentence that names no option of a command line, and the step that mends it.
+
+    Examples
+    --------
+    >>> on_the_page("2 of 9 rows have missing values. Use --missing drop to drop these rows.")
+    {'words': '2 of 9 rows have missing values. Use “missing drop” to drop these rows.', \
+'mend': {'missing': 'drop'}}
+    """
+    found: dict[str, Any] = {}
+    for name, text in _OPTION.findall(words):
+        value = text.strip("'")
+        if name == "exclude-rows" and re.fullmatch(r"[\d,]+", value):
+            found.setdefault("exclude_rows", [int(one) for one in value.split(",") if one])
+        elif name in _MENDS and value and value in (_MENDS[name] or (value,)):
+            found.setdefault(name, [value] if name in ("exclude", "na") else value)
+    # Groups as numbers of the rows are not a setting of the page.
+    given = {n: v for n, v in (mend or {}).items() if not (n == "groups" and isinstance(v, list))}
+    words = words.replace(" -f ", " --features ")
+    plain = _OPTION.sub(lambda m: f"“{m[0].removeprefix('--').replace('-', ' ')}”", words)
+    return {"words": readable(plain, 600), "mend": given or found}
 
 
 # Roles of columns
@@ -406,10 +446,34 @@ def answer(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
     return {"title": model.label, "facts": facts, "remarks": [_remark(o) for o in analysis.remarks]}
 
 
+def _class_pictures(analysis: ClassAnalysis) -> dict[str, Any]:
+    """Return what the four pictures of a classification show."""
+    model, data = analysis.model, analysis.data
+    left, m, names = model.left_out_, int(model.n_components_), data.names
+    share = np.exp(left.log_proba[m][np.arange(len(left.codes)), left.codes])
+    labels = data.rows.labels
+    vip = np.asarray(model.vip()) if m else np.zeros(0)
+    largest = np.argsort(-vip, kind="stable")[:_BINS]
+    return {
+        "names": [readable(str(one), 40) for one in model.classes_],
+        "of": left.codes.tolist(),
+        "rows": {
+            "number": data.rows.numbers.tolist(),
+            "labels": None if labels is None else [readable(str(one), 40) for one in labels],
+        },
+        "error": rounded(left.error),
+        "chosen": m,
+        "matrix": analysis.errors[LEFT_OUT].matrix.tolist(),
+        "probability": rounded(share),
+        "scores": [rounded(one) for one in model.x_scores_[:, :2].T] if m > 1 else None,
+        "vip": rounded(vip[largest]),
+        "largest": [readable(names[j], 40) for j in largest],
+    }
+
+
 def _remark(one: Remark) -> dict[str, Any]:
-    """Return a remark with what mends it, as far as it is a setting of the page."""
-    mend = {name: value for name, value in one.mend.items() if not isinstance(value, list)}
-    return {"words": readable(one.words, 600), "severity": one.severity, "mend": mend}
+    """Return a remark as the page shows it."""
+    return {"severity": one.severity} | on_the_page(one.words, one.mend)
 
 
 def paired_in_words(before: Analysis | ClassAnalysis, now: Analysis | ClassAnalysis) -> str:

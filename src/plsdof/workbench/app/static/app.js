@@ -16,8 +16,8 @@ function openScreen(name) {
   if (name === "out") showExport();
   if (name === "predict") showPredictions();
   if (name === "check") showChecks();
-  page.complete = String(!content);
-  if (content) refresh();
+  page.complete = String(!charts.length);
+  if (charts.length) refresh();
 }
 
 byId("tabs").append(...Object.entries(SCREENS).map(([name, text]) => button(text, () => openScreen(name), { id: "tab-" + name })));
@@ -100,7 +100,8 @@ document.addEventListener("keydown", (event) => {
 
 async function restart(path, body) {
   try {
-    [content, answer, classes] = [undefined, null, false];
+    [content, answer, classes] = [undefined, null, null];
+    clearBench();
     await follow(await post(path, body));
     openScreen("table");
   } catch (error) {

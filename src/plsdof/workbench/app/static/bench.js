@@ -119,8 +119,9 @@ byId("colour").addEventListener("change", (event) => {
 const FIRST = { raw: "As measured", preprocessed: "Prepared", coefficients: "Coefficients", scores: "Scores" };
 state.kind = "raw";
 
+// Rows of predictors that are no axis are not spectra.
 function firstKinds() {
-  return [...(spectra ? spectra.tables.map((one) => one.kind) : []), "coefficients", ...(components && components.count > 1 ? ["scores"] : [])];
+  return [...(spectra && features.word !== "predictor" ? spectra.tables.map((one) => one.kind) : []), "coefficients", ...(components && components.count > 1 ? ["scores"] : [])];
 }
 
 function showFirst() {
@@ -157,7 +158,7 @@ function showRail() {
   const released = Boolean(now && now.released);
   const release = button(released ? "Released" : "Release", () => send({ do: "release", trial: session.trial, on: !released }), { id: "release", ariaPressed: String(released) });
   const facts = answer.facts.map(([name, value]) => element("div", element("dt", name), element("dd", value)));
-  const told = (one) => made("div", { className: "note" + (one.severity === "note" ? "" : " doubt") }, one.words, " ", mendButton(one.mend));
+  const told = (one) => made("div", { className: "note" + (one.severity === "note" ? "" : " doubt") }, one.words, " ", mendButton(one.mend, one.words));
   const [minor, major] = ["note", ""].map((kind) => answer.remarks.filter((one) => (one.severity === "note") === (kind === "note")));
   byId("rail").replaceChildren(
     element("h3", answer.title),
@@ -179,32 +180,98 @@ function lookFirst() {
   return [made("p", { id: "look" }, "Look at ", i < 0 ? name : button(element("b", name), () => pick("row", i), { className: "link" }), " first: " + one.why + ".")];
 }
 
-// A problem comes with the one step that mends it, as data; a button takes this step.
+// A problem comes with the step that mends it, as data; a button takes this step.
 const MENDS = {
   missing: () => "Leave out the rows with missing values",
   exclude_rows: (rows) => "Exclude " + (rows.length === 1 ? "row " + rows[0] : rows.length + " rows"),
-  groups: (name) => "Keep the rows of one " + name + " together",
+  groups: (name) => "Keep the rows of one " + cut(name, 30) + " together",
   cv: () => "Hold out blocks of rows together",
-  exclude: (names) => "Leave out " + [].concat(names).map((one) => cut(one, 30)).join(", "),
+  na: (codes) => "Take " + codes.join(", ") + " for a missing value",
+  exclude: (names) => "Leave out " + names.map((one) => cut(one, 30)).join(", "),
   components: (count) => "Take " + count + " components",
   release: () => "Release this trial",
 };
+const isColumn = (name) => columns.some((one) => one.name === name);
 
-function mendButton(mend) {
-  const [name] = Object.keys(mend || {}).filter((one) => one in MENDS);
+function mendButton(mend, words) {
+  const needs = { groups: () => isColumn(mend.groups), exclude: () => mend.exclude.every(isColumn) };
+  const names = Object.keys(mend || {}).filter((one) => one in MENDS && (!needs[one] || needs[one]()));
+  const [name] = names;
   if (!name) return "";
-  if (name === "release") return button(MENDS.release(), () => send({ do: "release", trial: mend.release }).then((done) => done && openScreen(screenNow())), { className: "mend" });
-  const act = name === "exclude_rows" ? () => { mark(mend[name].map((n) => rows.number.indexOf(n)).filter((i) => i >= 0)); byId("why").focus(); } : () => set(mend, "as proposed");
+  const why = cut(words || "as proposed", 200);
+  const act = async () => {
+    if (name === "exclude_rows") return send({ do: "exclude", rows: mend.exclude_rows, why: why });
+    if (name === "release") return (await send({ do: "release", trial: mend.release })) && openScreen(screenNow());
+    const now = session.options.exclude || [];
+    return set(Object.fromEntries(names.map((one) => [one, one === "exclude" ? [...now, ...mend.exclude] : mend[one]])), why);
+  };
   return button(MENDS[name](mend[name]), act, { className: "mend" });
 }
 
 // Samples: marked by a line, a click or a tick; excluded with a reason; brought back.
 const MEASURES = [["fitted", "Fitted"], ["left_out", "Cross-validated"], ["residual", "Residual"], ["studentized", "Studentised"], ["leverage", "Leverage"], ["t2", "T²"], ["q", "Q"]];
 
+// The four pictures of a response of text: what differs, errors, confusions, scores by class.
+function drawBars() {
+  const places = classes.largest.map((_, k) => k);
+  const all = { x: places.flatMap((k) => [0, classes.vip[k], null]), y: places.flatMap((k) => [k, k, null]), mode: "lines", line: { color: theme.lines[0], width: 9 }, hovertext: places.flatMap((k) => ["", classes.largest[k] + ": VIP " + shown(classes.vip[k]), ""]) };
+  const y = axis("", { tickvals: places, ticktext: classes.largest.map((one) => cut(one, 16)), range: [places.length - 0.4, -0.6] });
+  return [[all], layout(axis("importance (VIP)", { tozero: true }), y, { limits: limit("x", 1), showlegend: false })];
+}
+
+function drawMisclassified() {
+  const x = classes.error.map((_, k) => k);
+  const y = classes.error.map((v) => 100 * v);
+  const all = { x: x, y: y, mode: "lines+markers", line: { color: theme.lines[1] }, hovertext: y.map((v, k) => k + " components: " + brief(v) + " % misclassified") };
+  return [[all, ring(classes.chosen, y[classes.chosen])], layout(axis("number of components", { tozero: true }), axis("misclassified, %", { tozero: true }), { showlegend: false, limits: [{ x: classes.chosen, style: "dot" }] })];
+}
+
+function drawConfusion() {
+  const names = classes.names.map((one) => cut(one, 12));
+  const cells = classes.matrix.flatMap((line, i) => line.map((count, j) => ({ i: i, j: j, count: count }))).filter((one) => one.count);
+  const of = (right) => cells.filter((one) => (one.i === one.j) === right);
+  const most = Math.max(...cells.map((one) => one.count));
+  const trace = (right) => ({ name: right ? "right" : "wrong", x: of(right).map((one) => one.j), y: of(right).map((one) => one.i), mode: "markers+text", marker: { symbol: right ? "circle" : "diamond", color: theme.lines[right ? 0 : 1], opacity: 0.6, size: of(right).map((one) => 8 + 30 * Math.sqrt(one.count / most)) }, text: of(right).map((one) => String(one.count)), textposition: "middle right", hovertext: of(right).map((one) => one.count + " rows of " + classes.names[one.i] + " held out are predicted as " + classes.names[one.j]) });
+  const ticks = { tickvals: names.map((_, k) => k), ticktext: names, range: [-0.6, names.length - 0.4] };
+  return [[trace(true), trace(false)], layout(axis("predicted", ticks), axis("true class", ticks))];
+}
+
+function drawClassScores(width) {
+  const x = classes.scores ? classes.scores[0] : rows.number.map((_, i) => i + 1);
+  const y = classes.scores ? classes.scores[1] : classes.probability;
+  const frame = { x: around(x), y: around(y), width: width, names: classes.scores ? ["component 1", "component 2"] : ["row", "probability of its class"] };
+  const data = classes.names.map((name, g) => pointsOf(where(classes.of, g), x, y, frame, { name: cut(name, 30), marker: { color: theme.lines[g % 5], size: 8, symbol: SYMBOLS[g % 5] + "-open" } }, false));
+  data.push(ring(x[state.row], y[state.row]));
+  return [data, layout(axis(frame.names[0], { range: frame.x }), axis(frame.names[1], { range: frame.y }), marking({ showlegend: true }))];
+}
+
+function beginClasses() {
+  [charts, rows, content] = [[], classes.rows, undefined];
+  state.content += 1;
+  state.row = 0;
+  state.marked = [];
+  byId("first-title").textContent = byId("first-kinds").textContent = "What the classes differ in";
+  byId("last-title").textContent = "Scores by class";
+  byId("colours").hidden = true;
+  add("bench-first", drawBars);
+  add("chart-errors", drawMisclassified);
+  add("chart-fit", drawConfusion);
+  add("chart-distance", drawClassScores, "row", "marked");
+  readTheme();
+  showMarked();
+}
+
+function clearBench() {
+  charts = [];
+  document.querySelectorAll(".four .chart").forEach((one) => one.replaceChildren());
+  byId("sizes").replaceChildren();
+  byId("folds").replaceChildren();
+}
+
 const targets = () => (state.marked.length ? state.marked : state.picked ? [state.row] : []);
 
 function showMarked(event) {
-  const found = content ? targets() : [];
+  const found = content || classes ? targets() : [];
   byId("marked").hidden = !found.length;
   document.body.classList.toggle("marking", found.length > 0);
   if (!found.length) return;

@@ -23,8 +23,8 @@ function showTable(found) {
     made("p", { className: "facts" }, element("bdi", found.file), " · " + facts.join(" · ")),
     ...(response ? [made("p", {}, "Predict ", element("strong", element("bdi", response.join(", "))), " from " + found.predictors + " columns. ", button("To the workbench", () => openScreen("bench")))] : [proposal(found)]),
     ...(found.unmatched.length ? [made("p", { className: "note", id: "unmatched" }, "Without a reference value: ", ...names(found.unmatched), ". ", session.options.missing ? "" : mendButton({ missing: "drop" }))] : []),
-    ...(found.error.words ? [made("p", { className: "note bad" }, found.error.words, " ", mendButton(found.error.mend))] : []),
-    ...found.doubts.map((text) => made("p", { className: "note doubt" }, text)),
+    ...(found.error.words ? [made("p", { className: "note bad" }, found.error.words, " ", mendButton(found.error.mend, found.error.words))] : []),
+    ...found.doubts.map((one) => made("p", { className: "note doubt" }, one.words, " ", mendButton(one.mend, one.words))),
     sheetPicker(found),
     referencePicker(found),
     ...(found.spectra ? [element("figure", element("figcaption", element("h3", "Spectra as they were read")), made("div", { className: "chart", id: "chart-table", role: "img", ariaLabel: "Spectra of the table" }))] : []),
@@ -78,7 +78,8 @@ function columnPicker() {
 function listColumns(text) {
   const wanted = columns.filter((one) => one.name.toLowerCase().includes(text.trim().toLowerCase()));
   const order = ["response", "id", "groups", "left out", "predictor"];
-  const sorted = wanted.sort((one, other) => order.indexOf(one.role) - order.indexOf(other.role));
+  const rank = (one) => order.indexOf(one.role) - (one.text || one.bars.length ? 0.5 : 0);
+  const sorted = wanted.sort((one, other) => rank(one) - rank(other));
   const body = sorted.slice(0, MOST_LISTED).map((one) => {
     const box = made("select", { "aria-label": "Role of " + one.name, onchange: (event) => changeRole(one, event.target.value) }, ...ROLES.map((role) => made("option", { value: role, selected: role === one.role }, role)));
     box.dataset.role = one.role;

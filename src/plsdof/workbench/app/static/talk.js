@@ -1,8 +1,9 @@
 // Talking to the server: events out, the session and its view in.
 let session = null;
 let asked = 0;
-// A response of text: the page has tables and a picture of its classes, nothing to slide or mark.
-let classes = false;
+// What the pictures of a response of text show.
+/** @type {any} */
+let classes = null;
 const byId = (id) => document.getElementById(id);
 
 function made(name, facts, ...children) {
@@ -78,7 +79,7 @@ function complain(error, screen, undo) {
   if (!error) return;
   const ended = error instanceof TypeError && "The program has ended; start plsdof app again.";
   const text = error.stopped ? "Stopped. The page shows the last answer, marked as old." : ended || error.message;
-  troubles.set(screen || screenNow(), [text, mendButton(error.mend), ...(undo ? [button("Undo: " + undo, () => send({ do: "undo" }))] : []), ...(error.stopped ? [button("Go on", () => look())] : [])]);
+  troubles.set(screen || screenNow(), [text, mendButton(error.mend, text), ...(undo ? [button("Undo: " + undo, () => send({ do: "undo" }))] : []), ...(error.stopped ? [button("Go on", () => look())] : [])]);
   showTrouble();
 }
 
@@ -139,8 +140,8 @@ async function look(before) {
 function forget() {
   page.complete = "true";
   byId("screen-bench").classList.remove("old");
-  answer = null;
-  content = undefined;
+  [answer, content, classes] = [null, undefined, null];
+  clearBench();
   showSession();
 }
 
@@ -170,20 +171,21 @@ function place(found) {
       else if (known) one.replaceWith(known);
     });
     const open = [...document.querySelectorAll("#folds > details[open]")].map((one) => one.id);
+    if (found.classes) fresh.replaceChildren(element("section", element("h2", "Errors by class"), ...fresh.childNodes));
+    byId("fold-samples").hidden = Boolean(found.classes);
     byId("folds").replaceChildren(...[...fresh.querySelectorAll("section")].map((one) => folded(one, open)));
   });
   answer = found.answer;
-  classes = !found.content;
-  if (classes) content = undefined;
+  classes = found.classes;
+  if (classes) beginClasses();
   else begin(found.content);
   performance.mark("answer");
-  byId("screen-bench").classList.toggle("named", classes);
   if (!classes) begun();
   byId("screen-bench").classList.remove("old");
   page.ready = "true";
-  page.complete = String(classes);
+  page.complete = "false";
   showSession();
-  if (!classes) refresh();
+  refresh();
 }
 
 function folded(section, open) {

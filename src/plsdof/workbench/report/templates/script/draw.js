@@ -58,7 +58,7 @@ function describeAll() {
 }
 
 function drawRest() {
-  if (!told) describeAll();
+  if (!told && content) describeAll();
   const next = charts.find(isOld);
   page.complete = String(!next);
   if (!next) return;

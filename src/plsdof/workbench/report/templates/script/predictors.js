@@ -46,12 +46,13 @@ function overFeatures(series, title, places, bound) {
 function drawCoefficients(most) {
   const one = details[state.place - first];
   const largest = [...everyFeature].sort((j, k) => Math.abs(one.coef[k]) - Math.abs(one.coef[j])).slice(0, most);
-  const places = most && isNamed ? largest : everyFeature;
+  const asBars = isNamed || (most && features.word === "predictor");
+  const places = most && asBars ? largest : everyFeature;
   const between = (j) => (one.lower ? " [" + shown(one.lower[j]) + ", " + shown(one.upper[j]) + "]" : "");
   const text = places.map((j) => features.names[j] + ": " + shown(one.coef[j]) + between(j));
   const base = { hovertext: text, name: "coefficient" };
   const per = isNarrow() && isNamed ? "response per sd" : "response per " + features.per;
-  return isNamed ? namedBars(one, base, per, places) : bandCurve(one, base, per);
+  return asBars ? namedBars(one, base, per, places) : bandCurve(one, base, per);
 }
 
 // Limits that hold for all predictors at once: further from the coefficients by one factor.
