@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, StandardScaler
 
 from plsdof.complexity.regressors import monte_carlo_dof
-from plsdof.estimators.regressors import (
+from plsdof.estimators import (
     KernelPLSRegressor,
     PCRegressor,
     PenalizedPLSRegressor,

@@ -11,7 +11,7 @@ from plsdof import pcr_path, pls_path
 from plsdof._core import choice, criteria
 from plsdof._core.path import Path
 from plsdof.errors import InvalidInputError, NotAvailableError
-from plsdof.estimators.regressors import PCRegressor
+from plsdof.estimators import PCRegressor
 
 RSS, DOF, N, NOISE = np.array([50.0, 20.0, 18.0]), np.array([1.0, 4.0, 9.5]), 20.0, 1.5
 

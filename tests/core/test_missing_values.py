@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from plsdof import PLSRegressor, pls_path
 from plsdof.errors import InvalidInputError
-from plsdof.estimators.regressors import KernelPLSRegressor
+from plsdof.estimators import KernelPLSRegressor
 
 STEP = 1e-4
 IMPUTERS = [

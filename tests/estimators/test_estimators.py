@@ -22,16 +22,16 @@ import plsdof
 from plsdof import cross_validate, pls_path
 from plsdof.chemometrics import vip
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
-from plsdof.estimators.base import CHOICES, Choice
-from plsdof.estimators.joint import JointChoice
-from plsdof.estimators.recipes import RecipeRegressor
-from plsdof.estimators.regressors import (
+from plsdof.estimators import (
     KernelPLSRegressor,
     PCRegressor,
     PenalizedPLSRegressor,
     PLSRegressor,
     RidgeRegressor,
 )
+from plsdof.estimators.base import CHOICES, Choice
+from plsdof.estimators.joint import JointChoice
+from plsdof.estimators.recipes import RecipeRegressor
 from plsdof.selection import make_folds
 
 ESTIMATORS = [

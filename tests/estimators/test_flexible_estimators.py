@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from plsdof import cross_validate
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
-from plsdof.estimators.regressors import KernelPLSRegressor, PenalizedPLSRegressor
+from plsdof.estimators import KernelPLSRegressor, PenalizedPLSRegressor
 from plsdof.variants.kernel import kernel_pls_path
 from plsdof.variants.penalized import penalized_pls_path
 

@@ -18,7 +18,7 @@ from plsdof.errors import (
     RankExhaustedError,
     RankExhaustedWarning,
 )
-from plsdof.estimators.regressors import KernelPLSRegressor
+from plsdof.estimators import KernelPLSRegressor
 from plsdof.variants.kernel import as_kernel, from_gram, kernel_pls_path
 
 STEP = 1e-5
