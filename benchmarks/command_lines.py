@@ -230,7 +230,7 @@ def wrong_answer(line, printed, written):
         "--groups": lambda value: found["recipe"]["groups"] == value,
         "--permutations": lambda value: len(found["permutations"]["permuted"]) == int(value),
         "--max-components": lambda value: (
-            max(o["n_components"] for o in found["path"])
+            max(o["n_components"] for o in found["models"])
             <= max(int(value), int(given.get("--components", 0)))
         ),
     }

@@ -20,7 +20,7 @@ from plsdof import load_model, workbench
 from plsdof.errors import PlsdofError
 from plsdof.models.writing import plain
 from plsdof.workbench.analysis import Request
-from plsdof.workbench.analysis.remarks import significant
+from plsdof.workbench.analysis.result import significant
 from plsdof.workbench.app.session import key_of
 from plsdof.workbench.app.view import Workbench
 from plsdof.workbench.cli import app as program
@@ -32,11 +32,20 @@ from plsdof.workbench.tables.joining import JoinedReading
 
 # Of each table the columns that every door is to have.
 FITTED = {
-    "path": ("dof", "naive_dof", "rss", "explained", "sigma", "rmsec", "rmsecv", "q2"),
+    "models": ("dof", "naive_dof", "rss", "explained", "sigma", "rmsec", "rmsecv", "q2"),
     "coefficients": ("coef", "std_error", "lower", "upper", "p_value"),
     "recipes": ("rmsecv", "weight"),
-    "unusual": ("row", "t2", "q", "leverage", "studentized"),
-    "test": ("observed", "prediction"),
+    "rows": ("row", "t2", "q", "leverage", "studentized"),
+    "test rows": ("observed", "prediction"),
+}
+FACTS = {
+    "size": "choice.parameter",
+    "dof": "choice.dof",
+    "sigma": "sigma.value",
+    "sigma from": "sigma.lower",
+    "sigma to": "sigma.upper",
+    "intercept": "intercept.value",
+    "permutations": "permutations.p_value",
 }
 MERIT = ("n", "rmse", "r2", "bias", "sep", "rpd", "rpiq", "slope", "intercept")
 SHARES = ("sensitivity", "specificity", "precision")
@@ -97,9 +106,10 @@ def of_fit(content):
     made = Answer(remarks=list(content["notes"]))
     if "classes" in content:
         made.answer = {"size": content["n_components"], "dof": content["dof"]}
+        made.answer |= {f"error {rows}": one for rows, one in content["error"].items()}
         for rows, found in content["errors"].items():
-            made.answer[f"error {rows}"] = found["error"]
-            made.tables |= {f"errors {rows} {name}": numbers(found[name]) for name in SHARES}
+            table = columns(found, SHARES)
+            made.tables |= {f"errors {rows} {name}": values for name, values in table.items()}
         return made
     sigma, merit = content["sigma"], content["merit"]
     made.answer = {
@@ -113,9 +123,9 @@ def of_fit(content):
     }
     if content["permutations"]:
         made.answer["permutations"] = content["permutations"]["p_value"]
-    lists = {**content, "test": (content["test"] or {}).get("rows", [])}
+    lists = {**content, "test rows": (content["test"] or {}).get("rows", [])}
     for table, names in FITTED.items():
-        found = columns(lists[table], names)
+        found = columns(lists.get(table), names)
         made.tables |= {f"{table} {name}": values for name, values in found.items()}
     return made
 
@@ -168,6 +178,11 @@ def read(verb, content):
     return READERS.get(verb, of_others)(json.loads(json.dumps(plain(content))))
 
 
+def _read_all(verb, made, *, rounded):
+    found = [one.content(rounded=rounded) for one in made]
+    return read(verb, found[0] if len(found) == 1 else {"responses": found})
+
+
 # The doors
 # ---------
 
@@ -177,6 +192,7 @@ class House:
 
     def __init__(self, folder):
         self.folder, self.answers, self.models, self.contents = folder, {}, {}, {}
+        self.rounded = {}  # what results say, as they round it
         self.bench = Workbench(CommandLine())
         (folder / "made").mkdir()
 
@@ -238,9 +254,15 @@ class House:
         """Return what is printed for people; numbers are looked for in the text."""
         text = said(self.run(*self.command(asked)))
         expected = self.json(asked)
-        known = {}
+        self.ask("python", asked)
+        rounded, known = self.rounded.get(str(asked), expected).answer, {}
         for name, value in expected.answer.items():
-            forms = {significant(value), "-" if value is None else f"{value:.2f}", f"{value}"}
+            forms = {
+                f"{rounded[name]}",
+                significant(value),
+                "-" if value is None else f"{value:.2f}",
+                f"{value}",
+            }
             if any(said(one) in text for one in forms):
                 known[name] = value
         remarks = [one for one in expected.remarks if said(one) in text]
@@ -259,8 +281,9 @@ class House:
             table = reading.with_response([Path(asked.file)], request.response, request.label)
             if verb == "compare":
                 return read(verb, workbench.compare(table, request).to_content())
-            found = [one.to_content() for one in workbench.fit(table, request, reading)]
-            return read(verb, found[0] if len(found) == 1 else {"responses": found})
+            made = [one.result for one in workbench.fit(table, request, reading)]
+            self.rounded[str(asked)] = _read_all(verb, made, rounded=True)
+            return _read_all(verb, made, rounded=False)
         model, table = load_model(self.model(asked.model)), read_table(asked.file)
         if verb == "predict":
             (found,) = workbench.predict(model, table, **options)
@@ -295,17 +318,22 @@ class House:
 
     @staticmethod
     def _sheets(sheets):
-        names = {"models": "path", "rows": "unusual"}
         made = Answer(one=sixteen, column=in_spreadsheet)
-        merit = sheets.get("figures of merit", {})
+        facts = dict(zip(sheets["facts"]["fact"], sheets["facts"]["value"], strict=True))
+        known = FACTS if "choice.dof" in facts else {"size": "n_components", "dof": "dof"}
+        made.answer = {name: facts[key] for name, key in known.items() if key in facts}
+        made.answer |= {
+            f"error {name.partition('.')[2]}": value
+            for name, value in facts.items()
+            if name.startswith("error.")
+        }
+        merit = sheets.get("merit", {})
         for place, rows in enumerate(merit.get("rows", ())):
             made.answer |= {f"{rows} {name}": merit[name][place] for name in MERIT}
         for title, found in sheets.items():
-            if title == "rows":
-                keep = [place for place, one in enumerate(found["beyond"]) if one]
-                found = {name: [values[i] for i in keep] for name, values in found.items()}
-            table = names.get(title, title)
-            made.tables |= {f"{table} {name}": values for name, values in found.items()}
+            made.tables |= {
+                f"{title.replace('.', ' ')} {name}": values for name, values in found.items()
+            }
         made.remarks = sheets.get("remarks", {}).get("words", [])
         return made
 
@@ -367,15 +395,15 @@ class House:
         if content["permutation"]:
             made.answer["permutations"] = content["permutation"]["p"]
         size = len(models["dof"]) - (content["average"] is not None)
-        made.tables |= {f"path {name}": models[name][:size] for name in FITTED["path"]}
+        made.tables |= {f"models {name}": models[name][:size] for name in FITTED["models"]}
         made.tables |= {f"coefficients {name}": detail[name] for name in ("coef", "lower", "upper")}
-        found = columns(detail["rows"]["suspects"], FITTED["unusual"])
-        made.tables |= {f"unusual {name}": values for name, values in found.items()}
+        found = columns(detail["rows"]["suspects"], FITTED["rows"])
+        made.tables |= {f"rows {name}": values for name, values in found.items()}
         if content["recipes"]:
             made.tables["recipes rmsecv"] = content["recipes"]["rmsecv"]
         if content["test"]:
-            made.tables["test observed"] = content["test"]["observed"]
-            made.tables["test prediction"] = detail["test"]["predicted"]
+            made.tables["test rows observed"] = content["test"]["observed"]
+            made.tables["test rows prediction"] = detail["test"]["predicted"]
         made.remarks = [*content["doubts"], *content["notes"], *content["guesses"]]
         made.remarks += [content["error_words"], content["search"], detail["reason"]]
         return made

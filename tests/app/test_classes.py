@@ -45,7 +45,7 @@ def test_classes_are_those_of_the_command_line(page, table):
     (trial,) = found["state"]["trials"]
     assert trial["summary"]["dof"] == printed["dof"]
     assert trial["summary"]["rmsecv"] == printed["models"]["error"]
-    assert trial["summary"]["errors"]["misclassified"] == printed["errors"]["left-out"]["error"]
+    assert trial["summary"]["errors"]["misclassified"] == printed["error"]["left-out"]
 
 
 def test_classes_are_predicted_with_their_probabilities(page, table):

@@ -9,7 +9,7 @@ from _helpers.command_line import GASOLINE, OZONE, run, run_json
 
 from plsdof.errors import InvalidInputError
 from plsdof.models.writing import plain
-from plsdof.workbench.analysis.tables import to_content
+from plsdof.workbench.analysis.tables import result_of
 from plsdof.workbench.app.session import Session, arguments
 from plsdof.workbench.cli.browser import CommandLine
 from plsdof.workbench.report._numbers import rounded_one
@@ -59,7 +59,7 @@ def command(desk):
 
 def same(desk, command):
     """Compare the analysis at hand with what the command line gives in the same folder."""
-    mine = plain(to_content(desk.worker.bench.analysis(desk.session.state.options)))
+    mine = plain(result_of(desk.worker.bench.analysis(desk.session.state.options)).content())
     return assert_same(mine, command)
 
 
@@ -80,8 +80,8 @@ def test_the_page_shows_what_the_command_gives(desk, events):
     found = same(desk, command(desk))
     shown = desk.view(None)["content"]
     for name in ("dof", "rss", "sigma", "rmsecv"):
-        if name in found["path"][0]:
-            values = [rounded_one(np.nan if v[name] is None else v[name]) for v in found["path"]]
+        if name in found["models"][0]:
+            values = [rounded_one(np.nan if v[name] is None else v[name]) for v in found["models"]]
             assert shown["models"][name][: len(values)] == values
     index = shown["chosen"]
     assert shown["models"]["dof"][index] == rounded_one(found["choice"]["dof"])
@@ -126,7 +126,7 @@ def test_every_step_of_a_session_replayed_by_the_command_line_gives_the_same(des
     fitted = [one.options for one in replayed.state.steps if one.options.get("response")]
     assert len(fitted) == len(events) + 1
     for options in fitted:
-        mine = plain(to_content(desk.worker.bench.analysis(options)))
+        mine = plain(result_of(desk.worker.bench.analysis(options)).content())
         assert_same(mine, CommandLine().command(arguments(options)))
 
 

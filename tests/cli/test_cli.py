@@ -42,9 +42,11 @@ from plsdof import (
 from plsdof._core.path import PCRPath, PLSPath, RidgePath
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.inference import noise_interval
+from plsdof.workbench.analysis.result import in_text
+from plsdof.workbench.analysis.tables import short_path
 from plsdof.workbench.cli import COMMANDS, app, load_command
 from plsdof.workbench.cli._options import OPTIONS
-from plsdof.workbench.cli._show import safe, shown_rows
+from plsdof.workbench.cli._show import safe
 
 # fit
 
@@ -54,10 +56,11 @@ def test_fit_shows_path_choice_noise_and_coefficients_within_80_columns():
         *("fit", GASOLINE, "--response", "octane", "--cv", 10),
         *("--criterion", "bic", "--rule", "first-minimum"),
     )
-    path = pls_path(*load_gasoline(return_X_y=True), 30, scale=False)
+    path = pls_path(*load_gasoline(return_X_y=True), 30)
     words = " ".join(result.stdout.split())
     assert words.startswith(
-        "octane from 401 wavelengths (900 to 1700), centred, not scaled; 60 rows of gasoline.csv"
+        "octane from 401 wavelengths (900 to 1700), centred and scaled to unit variance; 60 rows "
+        "of gasoline.csv"
     )
     for m in range(10):
         assert f"{path.dof[m]:.2f}" in result.stdout
@@ -70,9 +73,10 @@ def test_fit_shows_path_choice_noise_and_coefficients_within_80_columns():
         assert f"{value:#.4g}" in words
     assert f"{left.rmse[m]:#.4g} with {m} components" in words
     assert f"{path.average(cv=10).rmse:#.4g} with the average of" in words
-    assert "RMSECV +- se" in words
-    for error in left.rmse[:10]:
-        assert f"{error:#.4g}" in words
+    assert "RMSECV ± se" in words
+    # Two digits of the standard error.
+    for error, spread in zip(left.rmse[:10], left.rmse_std_error[:10], strict=True):
+        assert f" {in_text(error, spread)} {in_text(spread, spread)} " in words
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert result.stderr == ""
 
@@ -84,7 +88,7 @@ def test_fit_json_equals_the_library():
         *("fit", OZONE, "-r", "V4", "--missing", "drop", "--cv", 5, "--level", 0.9),
         *("--criterion", "bic", "--rule", "first-minimum"),
     )
-    rows = found["path"]
+    rows = found["models"]
     left = path.left_out(5)
     np.testing.assert_allclose([row["dof"] for row in rows], path.dof, rtol=1e-12)
     np.testing.assert_allclose([row["bic"] for row in rows], path.criterion("bic"), rtol=1e-12)
@@ -113,7 +117,7 @@ def test_json_has_null_where_there_is_no_number():
     path = pls_path(*load_gasoline(return_X_y=True), 30)
     undefined = np.isnan(path.criterion("gcv"))
     assert undefined.any()
-    assert [row["gcv"] is None for row in found["path"]] == undefined.tolist()
+    assert [row["gcv"] is None for row in found["models"]] == undefined.tolist()
 
 
 @pytest.mark.parametrize(
@@ -170,15 +174,16 @@ def test_the_recipe_is_stated(tmp_path):
     options = ("fit", file, "-r", "octane", "--exclude-rows", "1,7", "--preprocess", "snv")
     found = run_json(*options, "--cv", 5, "--out", book)
     recipe = found["recipe"]
-    assert recipe["scale"] is False
+    assert recipe["scale"] is True
+    assert recipe["scaling"] == "centred and scaled to unit variance (by default)"
     assert recipe["preprocessing"] == "snv"
     assert recipe["rows excluded"] == "1 ('T000'), 7 ('T006')"
     assert recipe["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert plsdof.__version__ in recipe["made"]
     sheet = pd.read_excel(book, sheet_name="recipe", engine="openpyxl").set_index("fact")["value"]
     assert sheet["sha256"] == recipe["sha256"]
-    words = said(*options, "--cv", 5, "--scale")
-    assert "centred and scaled to unit variance" in words
+    words = said(*options, "--cv", 5, "--no-scale")
+    assert "centred, not scaled (as asked for)" in words
     assert recipe["sha256"] in words
     run(*options, "--model", model, "-q")
     kept = json.loads(model.read_text())["source"]["recipe"]
@@ -192,7 +197,7 @@ def test_unusual_rows_come_in_the_order_of_their_severity(tmp_path):
     frame.loc[[20, 40], "y"] += [20.0, 25.0]
     frame.to_csv(file, index=False)
     found = run_json("fit", file, "-r", "y", "--out", book)
-    assert [one["row"] for one in found["unusual"][:2]] == [41, 21]
+    assert [one["row"] for one in found["rows"][:2]] == [41, 21]
     assert "Look at: Row 41: residual" in said("fit", file, "-r", "y")
     sheet = pd.read_excel(book, sheet_name="rows", engine="openpyxl")
     assert sheet["row"].tolist()[:2] == [41, 21]
@@ -312,7 +317,7 @@ def kinds(*arguments):
 def test_a_choice_at_the_edge_of_the_path_is_remarked():
     assert "last-model" in kinds(GASOLINE, "-r", "octane", "--max-components", 3)
     words = said("fit", GASOLINE, "-r", "octane", "--max-components", 3)
-    assert "Allow larger ones with --max-components." in words
+    assert "Try --max-components 6." in words
     assert "last-model" not in kinds(GASOLINE, "-r", "octane", "--max-components", 12)
 
 
@@ -336,12 +341,10 @@ def test_very_few_rows_give_an_answer_or_a_reason(tmp_path, n):
 
 
 def test_short_tables_of_the_path_keep_start_choice_and_end():
-    places = shown_rows(31, 20, evenly=False, verbose=False)
+    places = short_path(31, 20, evenly=False)
     assert {0, 1, 2, 19, 20, 21, 30} <= set(places)
     assert len(places) < 20
-    places = shown_rows(50, 39, evenly=True, verbose=False)
-    assert {0, 38, 39, 40, 49} <= set(places)
-    assert shown_rows(31, 2, evenly=False, verbose=True) == list(range(31))
+    places = short_path(50, 39, evenly=True)
 
 
 # compare
@@ -781,7 +784,7 @@ def test_shell_completion_knows_commands_and_words():
 
 def test_an_average_of_all_models_is_fitted_kept_and_used(tmp_path):
     X, y = load_gasoline(return_X_y=True)
-    average = pls_path(X, y, scale=False).average(cv=5)
+    average = pls_path(X, y).average(cv=5)
     model, out = tmp_path / "model.json", tmp_path / "out.csv"
     options = ("fit", GASOLINE, "-r", "octane", "--criterion", "average", "--cv", 5)
     found = run_json(*options, "--model", model)
@@ -800,7 +803,7 @@ def test_folds_can_be_random(tmp_path):
     file, X, y = made(tmp_path, n=25)
     found = run_json("fit", file, "-r", "y", "--cv", 5, "--seed", 3, "--max-components", 6)
     expected = cross_validate(X, y, cv=5, rng=3).rmse
-    np.testing.assert_allclose([row["rmsecv"] for row in found["path"]], expected, rtol=1e-9)
+    np.testing.assert_allclose([row["rmsecv"] for row in found["models"]], expected, rtol=1e-9)
     assert "say how many" in refused("fit", file, "-r", "y", "--seed", 3)
 
 

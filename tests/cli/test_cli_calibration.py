@@ -30,6 +30,7 @@ import plsdof
 from plsdof import chemometrics, cross_validate, pls_path
 from plsdof.chemometrics import Preprocessor, figures_of_merit
 from plsdof.datasets import load_gasoline
+from plsdof.workbench.analysis.result import in_text
 
 CHAIN = "savgol:15:2:1,snv"
 
@@ -52,7 +53,7 @@ def test_the_whole_way_agrees_with_chemotools_and_scikit_learn(tmp_path):
     chain = make_pipeline(
         SavitzkyGolay(window_length=15, polyorder=2, deriv=1),
         StandardNormalVariate(),
-        PLSRegression(found["choice"]["parameter"], scale=False),
+        PLSRegression(found["choice"]["parameter"]),
     )
     crossed = cross_val_predict(chain, X[fitted], y[fitted], cv=blinds(len(fitted), 10)).ravel()
     chain.fit(X[fitted], y[fitted])
@@ -80,8 +81,8 @@ def test_the_whole_way_agrees_with_chemotools_and_scikit_learn(tmp_path):
     )
     assert "octane" in report.read_text(encoding="utf-8")
     # What is exact stays exact: the Degrees of Freedom are those of the preprocessed rows.
-    path = pls_path(Preprocessor(CHAIN).fit_transform(X[fitted]), y[fitted], 30, scale=False)
-    dof = [one["dof"] for one in found["path"]]
+    path = pls_path(Preprocessor(CHAIN).fit_transform(X[fitted]), y[fitted], 30)
+    dof = [one["dof"] for one in found["models"]]
     np.testing.assert_allclose(dof, path.dof[: len(dof)], rtol=1e-9)
     assert found["choice"]["parameter"] == path.select(cv=10).n_components
 
@@ -92,7 +93,7 @@ def test_what_learns_from_rows_is_fitted_in_every_fold(tmp_path):
         "fit", GASOLINE, "-r", "octane", "--preprocess", "msc", "--cv", 6, "--components", 4,
         "--model", tmp_path / "m.json",
     )  # fmt: skip
-    chain = make_pipeline(MultiplicativeScatterCorrection(), PLSRegression(4, scale=False))
+    chain = make_pipeline(MultiplicativeScatterCorrection(), PLSRegression(4))
     crossed = cross_val_predict(chain, X, y, cv=blinds(60, 6)).ravel()
     assert found["merit"]["cross-validation"]["rmse"] == pytest.approx(
         root_mean_squared_error(y, crossed), rel=1e-9
@@ -112,27 +113,29 @@ def test_other_methods_are_preprocessed_too(method):
     X, y = load_gasoline(return_X_y=True)
     found = run_json("fit", GASOLINE, "-r", "octane", "--preprocess", "snv", "--method", method)
     fit = {
-        "pcr": lambda X: plsdof.pcr_path(X, y, 30, scale=False),
-        "ridge": lambda X: plsdof.ridge_path(X, y, scale=False),
+        "pcr": lambda X: plsdof.pcr_path(X, y, 30),
+        "ridge": lambda X: plsdof.ridge_path(X, y),
     }
     path = fit[method](Preprocessor("snv").fit_transform(X))
-    np.testing.assert_allclose([one["dof"] for one in found["path"]], path.dof, rtol=1e-9)
+    np.testing.assert_allclose([one["dof"] for one in found["models"]], path.dof, rtol=1e-9)
     crossed = run_json(
         "fit", GASOLINE, "-r", "octane", "--preprocess", "autoscale,snv", "--method", method,
         "--cv", 5,
     )  # fmt: skip
-    assert np.isfinite([one["rmsecv"] for one in crossed["path"] if one["rmsecv"]]).all()
+    assert np.isfinite([one["rmsecv"] for one in crossed["models"] if one["rmsecv"]]).all()
 
 
 def test_figures_of_merit_are_shown():
     words = said("fit", GASOLINE, "-r", "octane", "--cv", 10)
     X, y = load_gasoline(return_X_y=True)
-    model = pls_path(X, y, 30, scale=False)
+    model = pls_path(X, y, 30)
     model = model[model.select(cv=10).index]
     for predicted in (model.fitted, y - model.left_out_residuals):
         merit = figures_of_merit(y, predicted)
-        for value in (merit.rmse, merit.r2, merit.sep, merit.rpd, merit.rpiq, merit.slope):
-            assert f"{value:#.4g}" in words
+        assert f"{merit.slope:#.4g}" in words
+        # Two digits of the standard error that 60 normal errors give.
+        for value in (merit.rmse, merit.sep, merit.rpd, merit.rpiq):
+            assert in_text(value, value / np.sqrt(120)) in words
     assert "calibration cross-validation" in words
     assert "RMSE: RMSEC, RMSECV." in words
 
@@ -178,7 +181,7 @@ def test_test_rows_are_those_of_the_file_even_if_others_are_dropped(tmp_path):
         assert found["n"] == 26
     kept = np.setdiff1d(np.arange(30), [0, 3, 9, 10])
     path = pls_path(X[kept], y[kept])
-    dof = [one["dof"] for one in by_number["path"]]
+    dof = [one["dof"] for one in by_number["models"]]
     np.testing.assert_allclose(dof, path.dof[: len(dof)], rtol=1e-9)
 
 
@@ -248,11 +251,11 @@ def test_methods_are_compared_after_preprocessing():
     found = run_json(*options, "--preprocess", CHAIN)
     assert set(found["chosen"]) == {"pls", "pcr", "ridge"}
     values = Preprocessor(CHAIN).fit_transform(X)
-    path = pls_path(values, y, 6, scale=False)
+    path = pls_path(values, y, 6)
     model, m = found["models"][found["chosen"]["pls"]], path.select(cv=10).index
     assert (model["method"], model["parameter"]) == ("pls", m)
     assert model["dof"] == pytest.approx(path.dof[m], rel=1e-9)
-    errors = cross_validate(values, y, max_components=6, scale=False).rmse
+    errors = cross_validate(values, y, max_components=6).rmse
     assert model["rmsecv"] == pytest.approx(errors[m], rel=1e-8)
 
 
@@ -265,21 +268,21 @@ def test_tables_are_written_as_excel_and_csv(tmp_path):
     found = run_json(*options, "--out", book)
     run(*options, "--out", text)
     sheets = pd.read_excel(book, sheet_name=None, engine="openpyxl")
-    wanted = ["coefficients", "components", "models", "figures of merit", "rows", "scores", "test"]
-    assert list(sheets) == [*wanted, "recipe"]
+    wanted = ["coefficients", "components", "models", "merit", "rows", "scores", "test rows"]
+    assert list(sheets) == [*wanted, "facts", "remarks", "recipe"]
     m = found["choice"]["index"]
     parts = [f"{word}_{j}" for word in ("loading", "weight") for j in range(1, m + 1)]
     assert list(sheets["components"]) == ["name", "vip", "selectivity_ratio", *parts]
     np.testing.assert_allclose(np.mean(sheets["components"]["vip"] ** 2), 1)
     scores = sheets["scores"].filter(like="score_").to_numpy()
     np.testing.assert_allclose(scores.T @ scores, np.diag(np.sum(scores**2, axis=0)), atol=1e-8)
-    assert {"t2", "q"} <= set(sheets["test"])
+    assert {"t2", "q"} <= set(sheets["test rows"])
     coef = [one["coef"] for one in found["coefficients"]]
     np.testing.assert_allclose(sheets["coefficients"]["coef"], coef, rtol=1e-15)
     np.testing.assert_array_equal(pd.read_csv(text)["coef"], coef)
-    dof = [one["dof"] for one in found["path"]]
+    dof = [one["dof"] for one in found["models"]]
     np.testing.assert_allclose(sheets["models"]["dof"], dof, rtol=1e-15)
-    rmsep = sheets["figures of merit"]["rmse"][2]
+    rmsep = sheets["merit"]["rmse"][2]
     assert rmsep == pytest.approx(found["merit"]["test"]["rmse"], rel=1e-15)
     assert found["written"]["tables"] == str(book)
 
@@ -344,7 +347,9 @@ def test_several_responses_have_a_model_each(tmp_path):
             "fit", file, "-r", name, "--missing", "drop", "-x", "octane", "-x", "density / %"
         ) if name != "octane" else run_json("fit", GASOLINE, "-r", name)  # fmt: skip
         np.testing.assert_allclose(
-            [row["dof"] for row in one["path"]], [row["dof"] for row in alone["path"]], rtol=1e-9
+            [row["dof"] for row in one["models"]],
+            [row["dof"] for row in alone["models"]],
+            rtol=1e-9,
         )
         assert one["p"] == 401
     assert first["written"]["model"] == str(tmp_path / "m-octane.json")
@@ -382,12 +387,12 @@ def test_a_search_of_columns_counts_its_cost(tmp_path, search):
     told = found["search"]
     assert told["chosen"] == "columns 21 to 25"
     assert told["columns"] == list(map(str, range(1020, 1025)))
-    searched = chemometrics.SelectedPLSRegressor(search, max_components=10, scale=False)
+    searched = chemometrics.SelectedPLSRegressor(search, max_components=10)
     counted = plsdof.degrees_of_freedom(searched, X, y, n_draws=50)
     assert told["dof"] == pytest.approx(counted.value, rel=1e-9)
     assert told["dof_std_error"] == pytest.approx(counted.std_error, rel=1e-9)
-    path = pls_path(X[:, 20:25], y, scale=False)
-    np.testing.assert_allclose([one["dof"] for one in found["path"]], path.dof, rtol=1e-9)
+    path = pls_path(X[:, 20:25], y)
+    np.testing.assert_allclose([one["dof"] for one in found["models"]], path.dof, rtol=1e-9)
     coef = {one["name"]: one["coef"] for one in found["coefficients"]}
     assert [name for name, value in coef.items() if value] == told["columns"]
     # The cross-validation is that of the whole search, and what it costs is said.

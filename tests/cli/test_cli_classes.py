@@ -40,7 +40,9 @@ def test_fit_prints_and_writes_a_classification(file, tmp_path):
     assert "versicolor" in shown
     assert all((tmp_path / name).stat().st_size > 1000 for name in names.values())
     sheets = pd.read_excel(tmp_path / "t.xlsx", sheet_name=None, engine="calamine")
-    assert [name.split()[-1] for name in sheets] == ["left-out", "calibration", "test"]
+    kinds = [f"{what} {rows}" for rows in ("left-out", "calibration", "test")
+             for what in ("counts", "errors")]  # fmt: skip
+    assert list(sheets) == [*kinds, "facts", "remarks"]
     page = (tmp_path / "r.html").read_text()
     assert "<svg" in page
     assert "<script" not in page
@@ -51,8 +53,8 @@ def test_fit_prints_and_writes_a_classification(file, tmp_path):
     assert "color-scheme: light dark" in page
     assert "ClassErrors" not in page
     # One cross-validated error: that of the table, with the choice made again.
-    errors = run_json("fit", file, "-r", "origin", "--split", "random:0.3")["errors"]
-    assert f"Error {errors['left-out']['error']:.3g}," in page
+    errors = run_json("fit", file, "-r", "origin", "--split", "random:0.3")["error"]
+    assert f"Error {errors['left-out']:.3g}," in page
     assert not re.search("log loss[^)]*error", page)
 
 
@@ -64,11 +66,11 @@ def test_numbers_are_those_of_the_estimator(file, iris):
     assert found["classes"] == model.classes_.tolist()
     assert found["dof"] == pytest.approx(model.dof_)
     np.testing.assert_allclose(found["models"]["log_loss"], model.left_out_.log_loss)
-    np.testing.assert_array_equal(found["errors"]["left-out"]["matrix"], model.errors().matrix)
+    np.testing.assert_array_equal(found["confusions"]["left-out"], model.errors().matrix)
     assert found["permutation"] == 0.05
     fixed = run_json("fit", file, "-r", "origin", "--components", 2, "--no-scale", "--cv", 5)
     model = PLSClassifier(2, scale=False, cv=5).fit(X, labels)
-    np.testing.assert_array_equal(fixed["errors"]["left-out"]["matrix"], model.errors().matrix)
+    np.testing.assert_array_equal(fixed["confusions"]["left-out"], model.errors().matrix)
 
 
 def test_groups_preprocessing_and_a_test_table(file, iris, tmp_path):
@@ -83,7 +85,7 @@ def test_groups_preprocessing_and_a_test_table(file, iris, tmp_path):
     assert found["n_components"] == model.n_components_
     new = X[1::2].sub(X[1::2].mean(axis=1), axis=0).div(X[1::2].std(axis=1, ddof=1), axis=0)
     expected = model.errors(new, labels[1::2]).matrix
-    np.testing.assert_array_equal(found["errors"]["test"]["matrix"], expected)
+    np.testing.assert_array_equal(found["confusions"]["test"], expected)
 
 
 def test_replicates_are_averaged_and_counted(file, iris):
@@ -97,7 +99,7 @@ def test_replicates_are_averaged_and_counted(file, iris):
     count = np.bincount(samples)[means.index]
     model = PLSClassifier().fit(means, labels[means.index], count / count.mean())
     assert found["dof"] == pytest.approx(model.dof_)
-    np.testing.assert_allclose(found["errors"]["left-out"]["matrix"], model.errors().matrix)
+    np.testing.assert_allclose(found["confusions"]["left-out"], model.errors().matrix)
     table["plant"] = "p0"
     table.loc[:9, "plant"] = "p1"
     table.to_csv(file, index=False)

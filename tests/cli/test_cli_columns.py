@@ -36,7 +36,7 @@ def test_groups_stay_together_in_cross_validation(tmp_path, ids):
         found = run_json("fit", file, *options, cv, "--max-components", 5)
         assert [one["name"] for one in found["coefficients"]] == [f"x{i}" for i in range(5)]
         # Folds of groups differ in size: the mean is over rows.
-        errors = [row["rmsecv"] for row in found["path"]]
+        errors = [row["rmsecv"] for row in found["models"]]
         np.testing.assert_allclose(errors, expected, rtol=1e-9)
         assert found["recipe"]["groups"] == "Sample ID"
         assert f"{folds} folds" in found["recipe"]["held-out rows to validate"] or folds == 12
@@ -49,7 +49,8 @@ def test_groups_stay_together_in_cross_validation(tmp_path, ids):
     assert "groups-ignored" in [one["key"] for one in found["remarks"]]
     # There are at most as many folds as groups.
     assert (
-        run_json("fit", file, *options, 13)["path"] == run_json("fit", file, *options, 12)["path"]
+        run_json("fit", file, *options, 13)["models"]
+        == run_json("fit", file, *options, 12)["models"]
     )
 
 
@@ -61,7 +62,7 @@ def test_possible_replicates_are_remarked(tmp_path):
     file, _, _, _ = replicated(tmp_path)
     for options in ((), ("--cv", 5), ("--cv", 5, "--id", "Sample ID")):
         assert "replicates" in kinds_of("fit", file, "-r", "y", *options)
-    assert "Add --groups." in said("fit", file, "-r", "y")
+    assert "Try --groups" in said("fit", file, "-r", "y")
     assert "replicates" not in kinds_of("fit", file, "-r", "y", "--groups", "Sample ID")
     assert "'Sample ID' has repeated values" in said("compare", file, "-r", "y")
     frame = pd.read_csv(file)
@@ -84,7 +85,7 @@ def test_groups_must_be_a_column_without_gaps(tmp_path):
     assert found["models"][0]["rmsecv"] is not None
     grouped = ("fit", file, "-r", "y", "--groups", "Sample ID", "--cv", 4)
     streamed, whole = run_json(*grouped, "--streamed"), run_json(*grouped)
-    assert streamed["path"][2]["rmsecv"] == pytest.approx(whole["path"][2]["rmsecv"], rel=1e-9)
+    assert streamed["models"][2]["rmsecv"] == pytest.approx(whole["models"][2]["rmsecv"], rel=1e-9)
     frame.loc[4, "Sample ID"] = None
     frame.to_csv(file, index=False)
     for read in ("--in-memory", "--streamed"):

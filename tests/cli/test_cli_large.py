@@ -46,7 +46,7 @@ def numbers(content):
     if isinstance(content, dict):
         # The kurtosis of residuals, the jackknife and the limits of rows need every row's fit,
         # which a table read piece by piece does not keep; the bias of a fit is rounding.
-        left_out = ("dof_error", "streamed", "limits", "unusual", "jackknife_std_error")
+        left_out = ("dof_error", "streamed", "limits", "rows", "scores", "jackknife_std_error")
         if "bias" in content and abs(content["bias"]) < 1e-10:
             left_out = (*left_out, "bias")
         pairs = [pair for pair in content.items() if pair[0] not in left_out]
@@ -237,7 +237,7 @@ def test_wide_parquet_gives_the_same_numbers(tmp_path):
 
 def said_of_models(text):
     """Leave out unusual rows and when it was made."""
-    text = re.sub(r"Look at:.*?\n(?=\S)", "", text, flags=re.DOTALL)
+    text = re.sub(r"(Look at|Numbers):.*?\n(?=\S)", "", text, flags=re.DOTALL)
     return without_limits(" ".join(text.partition("Recipe:")[0].split()))
 
 
@@ -251,7 +251,7 @@ def test_tables_for_people_are_the_same(tmp_path):
     assert "Coefficients with 95% intervals" in whole.stdout
     assert streamed_.stderr == ""
     words = " ".join(run("fit", file, "-r", "y", "--streamed", "--verbose").stdout.split())
-    assert "Read as blocks of" in words
+    assert "read as: blocks of" in words
 
 
 def test_columns_are_chosen_as_in_memory(tmp_path):
@@ -357,7 +357,7 @@ def test_size_and_kind_decide_what_is_streamed(tmp_path, monkeypatch):
     csv, sheet = (run_json("fit", files[i], "-r", "y", "--streamed") for i in (0, 2))
     assert sheet["streamed"] is True
     assert sheet["n"] == csv["n"] == 60
-    dof = [[one["dof"] for one in found["path"]] for found in (csv, sheet)]
+    dof = [[one["dof"] for one in found["models"]] for found in (csv, sheet)]
     np.testing.assert_allclose(*dof)
     assert run_json("fit", files[0], "-r", "y", "--in-memory")["streamed"] is False
     folder = write_csvs(tmp_path / "folder", frame, [20])
@@ -493,8 +493,8 @@ def test_rows_with_missing_values_are_dropped_from_files_as_from_memory(
     found, known = run_json(*words, "--streamed"), run_json(*words, "--in-memory")
     assert found["rows_dropped"] == known["rows_dropped"] == (2 if "3,46" in options else 3)
     assert any("rows dropped because of missing values" in note for note in found["notes"])
-    same = {place: value for place, value in numbers(known["path"]).items() if "dof" in place}
-    found = {place: value for place, value in numbers(found["path"]).items() if "dof" in place}
+    same = {place: value for place, value in numbers(known["models"]).items() if "dof" in place}
+    found = {place: value for place, value in numbers(found["models"]).items() if "dof" in place}
     same = dict(list(same.items())[: len(found)])  # held-out rows end a path that is not streamed
     close = {place: pytest.approx(value, rel=1e-6, abs=1e-9) for place, value in same.items()}
     assert dict(list(found.items())[: len(close)]) == close

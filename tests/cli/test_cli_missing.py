@@ -67,7 +67,7 @@ def test_imputation_is_a_step_of_the_recipe_and_of_the_model(files, tmp_path):
     for fold in range(5):
         test = np.arange(60) % 5 == fold
         imputer = LowRankImputer().fit(holes[~test])
-        pls = PLSRegression(3, scale=False).fit(imputer.transform(holes[~test]), y[~test])
+        pls = PLSRegression(3).fit(imputer.transform(holes[~test]), y[~test])
         errors[test] = y[test] - pls.predict(imputer.transform(holes[test])).ravel()
     rmse = np.sqrt(np.mean(errors**2))
     assert content["merit"]["cross-validation"]["rmse"] == pytest.approx(rmse, rel=1e-7)

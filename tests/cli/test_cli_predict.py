@@ -35,11 +35,11 @@ def test_fit_then_predict_gives_the_fitted_values(tmp_path, file, response, load
     )
     run("predict", model, file, "--missing", "drop", "--out", out, "--level", 0.8)
     X, y = load(return_X_y=True)
-    most, scale = min(30, X.shape[1]), response != "octane"
+    most = min(30, X.shape[1])
     fit = {
-        "pls": lambda: pls_path(X, y, most, scale=scale),
-        "pcr": lambda: pcr_path(X, y, most, scale=scale),
-        "ridge": lambda: ridge_path(X, y, scale=scale),
+        "pls": lambda: pls_path(X, y, most),
+        "pcr": lambda: pcr_path(X, y, most),
+        "ridge": lambda: ridge_path(X, y),
     }
     path = fit[method]()
     selection = path.select()
@@ -250,7 +250,7 @@ def test_a_kept_model_predicts_with_its_intervals(tmp_path, method):
         "--model", model, "-q")  # fmt: skip
     found = run_json("predict", model, GASOLINE)
     X, y = load_gasoline(return_X_y=True)
-    chosen = pls_path(X, y, 30, scale=False)[3]
+    chosen = pls_path(X, y, 30)[3]
     expected = inference.prediction_interval(chosen, X, method=method)
     limits = np.array([[row["lower"], row["upper"]] for row in found["predictions"]])
     np.testing.assert_allclose(limits, np.column_stack([expected.lower, expected.upper]), rtol=1e-7)

@@ -35,8 +35,8 @@ def test_samples_are_counted_and_means_have_weights(file):
     assert any("120 rows became 60 samples (1 to 3 each)" in note for note in content["notes"])
     means = np.array([ROWS[i == SAMPLES].mean(axis=0) for i in range(60)])
     weights = COUNTS / COUNTS.mean()
-    path = pls_path(means, y, 3, scale=False, sample_weight=weights)
-    assert content["path"][3]["dof"] == pytest.approx(path.dof[3], rel=1e-6)
+    path = pls_path(means, y, 3, sample_weight=weights)
+    assert content["models"][3]["dof"] == pytest.approx(path.dof[3], rel=1e-6)
     expected = path.left_out(5).residuals[3]
     rmse = content["merit"]["cross-validation"]["rmse"]
     assert rmse == pytest.approx(np.sqrt(np.mean(expected**2)), rel=1e-6)

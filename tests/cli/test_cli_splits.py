@@ -14,7 +14,7 @@ X, y = load_gasoline(return_X_y=True)
 @pytest.mark.parametrize("way", ["kennard-stone:0.3", "spxy:0.3", "duplex:0.3", "last:0.3"])
 def test_split_keeps_rows_apart_and_states_them(way):
     content = run_json("fit", GASOLINE, "-r", "octane", "--split", way, "--no-std-errors")
-    expected = np.flatnonzero(split_rows(X, y, way.partition(":")[0], 0.3)) + 1
+    expected = np.flatnonzero(split_rows(X, y, way.partition(":")[0], 0.3, scale=True)) + 1
     assert [one["row"] for one in content["test"]["rows"]] == expected.tolist()
     stated, _, how = content["recipe"]["test rows"].partition(" ")
     assert how == f"({way})"

@@ -58,7 +58,7 @@ def test_check_gives_the_numbers_of_the_library(folder):
         assert found[name] == pytest.approx(getattr(expected, name), rel=1e-9), name
     assert found["passed"] is True
     cal = pd.read_csv(folder / "cal.csv")
-    fitted = PLSRegressor(scale=False).fit(cal.iloc[:, 2:].to_numpy(), cal["fat"])
+    fitted = PLSRegressor().fit(cal.iloc[:, 2:].to_numpy(), cal["fat"])
     with_data = check_calibration(fitted, X, y)
     assert found["sep_limit"] == pytest.approx(with_data.sep_limit, rel=1e-6)
     assert found["sep_limit_standard"] == pytest.approx(with_data.sep_limit_standard, rel=1e-6)
@@ -441,7 +441,7 @@ def test_an_update_says_what_changed(folder, tmp_path):
     assert "by the parent" in page.read_text(encoding="utf-8")
     # The rows are those of both tables.
     both = pd.concat([pd.read_csv(folder / "cal.csv"), frame])
-    fitted = PLSRegressor(scale=False).fit(both.iloc[:, 2:].to_numpy(), both["fat"])
+    fitted = PLSRegressor().fit(both.iloc[:, 2:].to_numpy(), both["fat"])
     X = frame.iloc[:, 2:].to_numpy()
     assert np.allclose(model.predict(X), fitted.predict(X), rtol=1e-6)
 

@@ -23,12 +23,12 @@ LATENT = RNG.normal(size=(N, 3))
 SPECTRA = LATENT @ RNG.normal(size=(3, len(WAVES))) + 0.05 * RNG.normal(size=(N, len(WAVES))) + 2
 FAT = LATENT[:, 0] + 0.1 * RNG.normal(size=N) + 10
 IDS = [f"S{i + 1:02d}" for i in range(N)]
-EXPECTED = pls_path(SPECTRA, FAT, scale=False).dof
+EXPECTED = pls_path(SPECTRA, FAT).dof
 
 
 def assert_dof(found, expected=EXPECTED):
     """Compare the models that held-out rows reach."""
-    dof = [one["dof"] for one in found["path"]]
+    dof = [one["dof"] for one in found["models"]]
     assert len(dof) > 4
     np.testing.assert_allclose(dof, expected[: len(dof)], rtol=1e-9)
 
@@ -369,7 +369,7 @@ def test_codes_for_missing_values_are_named_and_understood(tmp_path):
         assert note.startswith("-999 occurs 2 times, in 'fat', '1102'")
         found = run_json("fit", file, "-r", "fat", "--na", "-999", "--missing", "drop")
         kept = np.setdiff1d(np.arange(N), [4, 8])
-        expected = pls_path(SPECTRA[kept], FAT[kept], scale=False).dof
+        expected = pls_path(SPECTRA[kept], FAT[kept]).dof
         assert_dof(found, expected)
     file = write(tmp_path, text(with_cell(with_cell(rows(), 5, 3, "n.d."), 9, 1, "n.d.")))
     assert run_json("fit", file, "-r", "fat", "--na", "n.d.", "--missing", "drop")["n"] == N - 2
@@ -558,7 +558,7 @@ def test_a_table_to_test_on_may_be_written_in_another_way(tmp_path):
     (tmp_path / "test.csv").write_text(text(second))
     options = ("fit", file, "-r", "fat", "--sheet", "Data", "--header-row", 2)
     found = run_json(*options, "--test", tmp_path / "test.csv")
-    path = pls_path(SPECTRA[:16], FAT[:16], scale=False)
+    path = pls_path(SPECTRA[:16], FAT[:16])
     expected = path.predict(SPECTRA[16:])[found["choice"]["index"]]
     predicted = [one["prediction"] for one in found["test"]["rows"]]
     np.testing.assert_allclose(predicted, expected, rtol=1e-9)
@@ -669,7 +669,7 @@ def test_commas_between_thousands_do_not_make_a_table_of_tabs_one_of_commas(tmp_
     cells = [row[1:] for row in rows(lambda value: f"{1e4 * value:,.2f}")]
     found = run_json("fit", write(tmp_path, "# one\n# two\n" + text(cells, "\t")), "-r", "fat")
     assert any("thousands" in note and "'fat'" in note for note in found["notes"])
-    np.testing.assert_allclose([one["dof"] for one in found["path"]][:4], EXPECTED[:4], rtol=1e-3)
+    np.testing.assert_allclose([one["dof"] for one in found["models"]][:4], EXPECTED[:4], rtol=1e-3)
 
 
 def test_predict_says_what_the_columns_are_if_none_is_known(tmp_path):
@@ -734,9 +734,11 @@ def test_spectra_of_the_same_sample_are_suspected_and_kept_together_by_their_res
     assert not any("the same sample" in note for note in together["notes"])
     # What the note warns of: rows of the same sample predict each other.
     size = alone["choice"]["index"]
-    assert together["path"][size]["rmsecv"] > 1.5 * alone["path"][size]["rmsecv"]
+    assert together["models"][size]["rmsecv"] > 1.5 * alone["models"][size]["rmsecv"]
     streamed = run_json(*options, "--groups", "fat", "--streamed")
-    assert streamed["path"][2]["rmsecv"] == pytest.approx(together["path"][2]["rmsecv"], rel=1e-9)
+    assert streamed["models"][2]["rmsecv"] == pytest.approx(
+        together["models"][2]["rmsecv"], rel=1e-9
+    )
 
 
 def test_sorted_responses_with_few_digits_are_not_replicates(tmp_path):
@@ -817,7 +819,7 @@ def test_compare_shows_the_score_that_a_model_was_chosen_by(tmp_path):
         [row[0], repr(float(y)), *row[2:]] for row, y in zip(rows()[1:], response, strict=True)
     ]
     file = write(tmp_path, text([rows()[0], *cells]))
-    path = pls_path(SPECTRA, response, scale=False)
+    path = pls_path(SPECTRA, response)
     chosen = path.select("gcv")
     shown = run("compare", file, "-r", "fat", "--criterion", "gcv").stdout
     (line,) = [one for one in shown.splitlines() if one.startswith("PLS ") and "component" in one]
@@ -836,7 +838,7 @@ def test_wavelengths_in_no_order_are_put_in_order_before_derivatives(tmp_path):
     plain = write(tmp_path, text(rows()))
     known = run_json("fit", plain, *options)
     assert told not in known["notes"]
-    for one, other in zip(found["path"], known["path"], strict=True):
+    for one, other in zip(found["models"], known["models"], strict=True):
         assert one["dof"] == pytest.approx(other["dof"], rel=1e-9)
     file.write_text(text(mixed))
     by_mixed = run_json("predict", model, file)["predictions"]

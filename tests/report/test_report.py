@@ -450,7 +450,7 @@ def test_wavelengths_are_drawn_in_original_units_and_in_order(tmp_path):
     X, y = made.data, made.target
     X = X[X.columns[::-1]]
     page = report(tmp_path, X, y, max_components=4, level=0.9)
-    close(page.data["details"][2]["coef"], pls_path(X, y, 4, scale=False).coef[2][::-1])
+    close(page.data["details"][2]["coef"], pls_path(X, y, 4).coef[2][::-1])
     assert page.data["features"]["layout"] == "curve"
     assert "Dark: 90 % intervals, one wavelength at a time. Light: 90 % band" in page.words()
 

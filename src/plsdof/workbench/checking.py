@@ -21,8 +21,8 @@ from plsdof.errors import InvalidInputError
 from plsdof.models.files import model_checksum
 from plsdof.models.fitted import CLASSES
 from plsdof.models.predictor import Predictor
-from plsdof.workbench.analysis.remarks import significant
 from plsdof.workbench.analysis.request import check_missing
+from plsdof.workbench.analysis.result import significant
 from plsdof.workbench.predicting import NewRows, new_rows, row_name
 from plsdof.workbench.reading import as_table
 from plsdof.workbench.tables.columns import shortened

@@ -15,7 +15,7 @@ from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError
 from plsdof.workbench.analysis import Request
 from plsdof.workbench.analysis.analysis import chosen, fitted, left_out
-from plsdof.workbench.analysis.data import TableProblem
+from plsdof.workbench.analysis.data import TableProblem, data_texts
 from plsdof.workbench.analysis.remarks import group_remarks, preprocessing_remarks
 from plsdof.workbench.analysis.tables import records
 from plsdof.workbench.problems import problems_of
@@ -47,9 +47,8 @@ class Compared:
     @property
     def remarks(self) -> tuple[Remark, ...]:
         """What is worth knowing about the table."""
-        about = (*self.data.doubts, *self.data.notes)
         return (
-            *(Remark(key="data", words=one) for one in about),
+            *data_texts(self.data),
             *group_remarks(self.data),
             *preprocessing_remarks(self.data, left_out=True),
         )

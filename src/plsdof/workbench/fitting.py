@@ -20,8 +20,8 @@ from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.analysis import analysed
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import TableProblem
-from plsdof.workbench.analysis.remarks import significant
-from plsdof.workbench.analysis.tables import Columns, all_tables, to_content
+from plsdof.workbench.analysis.result import Result, significant
+from plsdof.workbench.analysis.tables import result_of
 from plsdof.workbench.problems import problems_of
 from plsdof.workbench.reading import as_table
 from plsdof.workbench.tables.joining import JoinedReading
@@ -50,15 +50,11 @@ class Fitted:
         """Name of the response."""
         return self.analysis.data.response
 
-    def tables(self) -> dict[str, Columns]:
-        """Return every table there is, by its name."""
+    @cached_property
+    def result(self) -> Result:
+        """What there is to say, as every door shows it."""
         found = self.analysis
-        return found.tables() if isinstance(found, ClassAnalysis) else all_tables(found)
-
-    def to_content(self) -> dict[str, Any]:
-        """Return everything there is to say, for machines."""
-        found = self.analysis
-        return found.to_content() if isinstance(found, ClassAnalysis) else to_content(found)
+        return found.result if isinstance(found, ClassAnalysis) else result_of(found)
 
     @cached_property
     def predictor(self) -> Predictor:

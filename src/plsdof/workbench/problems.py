@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.axes import header_number, wavelengths
+from plsdof._core.axes import header_number
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
 from plsdof.errors import InvalidInputError
@@ -298,7 +298,10 @@ def _chosen_for_test(
 ) -> tuple[Mask, str]:
     """Return which of the rows are kept apart, and what to say about them."""
     if request.split is not None:
-        which, how = _split(rows, groups, request.split), f"by {request.split}"
+        which, how = (
+            _split(rows, groups, request.split, scale=request.scales),
+            f"by {request.split}",
+        )
     else:
         chosen = tables.choose_rows(table, request.test_rows, "--test-rows")
         which, how = np.isin(rows.numbers, table.row_numbers[chosen]), "as asked for"
@@ -318,12 +321,12 @@ def _chosen_for_test(
     return which, kept_apart
 
 
-def _split(rows: Rows, groups: Labels | None, way: str) -> Mask:
+def _split(rows: Rows, groups: Labels | None, way: str, *, scale: bool) -> Mask:
     """Split rows, or whole groups; distances are scaled where a fit would scale."""
     from plsdof.chemometrics.samples import parse_split, split_rows
 
     method, fraction = parse_split(way)
-    X, scale = rows.X.to_numpy(), wavelengths(list(rows.X.columns)) is None
+    X = rows.X.to_numpy()
     if not X.shape[1]:  # they are not in memory
         if method not in ("random", "last"):
             raise InvalidInputError(f"--split {method} needs the table in memory; add --in-memory.")

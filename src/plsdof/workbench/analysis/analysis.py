@@ -43,8 +43,9 @@ from plsdof.inference.intervals import (
 from plsdof.inference.resampling import PermutationTest, permutation_test
 from plsdof.inference.summary import jackknife_beside
 from plsdof.workbench.analysis import remarks as words
-from plsdof.workbench.analysis.data import Numbers, TableProblem, TestSet
+from plsdof.workbench.analysis.data import Numbers, TableProblem, TestSet, data_texts
 from plsdof.workbench.analysis.request import AUTO, AVERAGE, Request
+from plsdof.workbench.analysis.result import significant
 
 # Rows and columns from which on intervals of coefficients take longer than the fit.
 _LARGE = 1000
@@ -349,7 +350,14 @@ class Analysis(About):
     @property
     def scale(self) -> bool:
         """Whether predictors are scaled to unit variance."""
-        return scales(self.request, self.data)
+        return self.request.scales
+
+    @property
+    def _scaled_by(self) -> str:
+        """Who decided on the scaling."""
+        if self.data.recipe:
+            return "chosen by cross-validation"
+        return "by default" if self.request.scale is None else "as asked for"
 
     # What is said
     # ------------
@@ -388,19 +396,19 @@ class Analysis(About):
         """How well held-out rows are predicted by the choice and by the average; empty if none."""
         if self.average is None:
             return ""
-        found = f"{words.significant(self.model.rmse)} with {self.model.label}"
+        found = f"{significant(self.model.rmse)} with {self.model.label}"
         if self.model.is_average:
             single, error = words.best_single(self.model, self.selection)
-            return f"{found}; {words.significant(error)} with {single}, the best single."
-        return f"{found}; {words.significant(self.average.rmse)} with the {self.average.label}."
+            return f"{found}; {significant(error)} with {single}, the best single."
+        return f"{found}; {significant(self.average.rmse)} with the {self.average.label}."
 
     @property
     def noise(self) -> str:
         """The noise level in words: of held-out rows, and from residuals of the fit."""
         apart, limits = self.left_out is not None, self.sigma_limits
-        text = f"sigma = {words.significant(self.noise_std)}" + " by cross-validation" * apart
+        text = f"sigma = {significant(self.noise_std)}" + " by cross-validation" * apart
         if limits is not None:
-            middle, low, high = map(words.significant, limits)
+            middle, low, high = map(significant, limits)
             first = f"{middle} by residuals, " if apart else ""
             text += f" ({first}{100 * self.request.level:g}% interval {low} to {high})"
         return f"{text}; the model explains {100 * self.r_squared:.1f}% of the variance."
@@ -415,7 +423,7 @@ class Analysis(About):
         dropped = f"; {data.dropped} with missing values" if data.dropped else ""
         return {
             "method": METHODS[self.request.method].label,
-            "scaling": words.scaling_in_words(self.scale),
+            "scaling": f"{words.scaling_in_words(self.scale)} ({self._scaled_by})",
             "preprocessing": self.request.preprocess,
             **words.mixed_in_words(self.model),
             "held-out rows to validate": words.scheme_in_words(self.left_out, self.request.seed),
@@ -433,11 +441,10 @@ class Analysis(About):
         data, request, model, left = self.data, self.request, self.model, self.left_out
         unchosen = left is None and request.wants(LEFT_OUT)
         said = [
-            *(Remark(key="doubt", words=text, severity="warning") for text in data.doubts),
-            *(Remark(key="data", words=text) for text in data.notes),
+            *data_texts(data),
             *words.path_remarks(self.path, data.names, searched=self.search is not None),
             *([] if self.search is None else [Remark(key="search", words=self.search.words)]),
-            *self.selection.remarks,
+            *words.selection_remarks(self.selection),
             *([words.said("too-many-rows")] if unchosen else []),
             *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
             *words.dof_remarks(self.dof_range),
@@ -621,9 +628,11 @@ def _better_recipe(own: Model, best: Model) -> list[Remark]:
         gain = own.left_out.fold_sums(gain[None])[0]
     if not gain.sum() > _CLEARLY * np.std(gain) * np.sqrt(len(gain)):
         return []
-    steps = words.steps_of(best.selection.recipe_name).replace("none", "scaling")
-    errors = {"best": words.significant(best.rmse), "own": words.significant(own.rmse)}
-    return [words.said("better-recipe", steps=steps, **errors)]
+    name = best.selection.recipe_name
+    steps, scaled = words.steps_of(name), "scale" in name.split(",")
+    how = [f"after {steps}"] * (steps != "none") + ["without scaling"] * (not scaled)
+    errors = {"best": significant(best.rmse), "own": significant(own.rmse)}
+    return [words.said("better-recipe", how=", ".join(how) or "scaled", **errors)]
 
 
 def _folds(data: TableProblem, request: Request) -> Any:
@@ -695,15 +704,10 @@ def analysis_of(
         return Analysis(model=found, selection=chosen, **about)
 
 
-def scales(request: Request, data: TableProblem) -> bool:
-    """Whether predictors are scaled: as asked for, else unless they are wavelengths."""
-    return data.wavelengths is None if request.scale is None else request.scale
-
-
 def fitted(data: TableProblem, request: Request) -> Path:
     """Fit all models, however the table is read."""
-    scale, sizes = scales(request, data), request.sizes(*data.shape)
-    path = data.fit(METHODS[request.method].recipe(scale=scale, **sizes))
+    sizes = request.sizes(*data.shape)
+    path = data.fit(METHODS[request.method].recipe(scale=request.scales, **sizes))
     if request.components is not None and request.components >= len(path):
         raise InvalidInputError(
             f"components {request.components}: the table supports {len(path) - 1} at most. "
@@ -792,7 +796,7 @@ def _searched(data: TableProblem, request: Request) -> SearchCost:
         request.select,
         criterion=request.criterion or LEFT_OUT,
         max_components=request.max_components,
-        scale=scales(request, data),
+        scale=request.scales,
     )
     X, y = np.asarray(data.X, dtype=np.float64), data.y
     found = estimator.fit(X, y).search_
@@ -810,7 +814,7 @@ def _searched(data: TableProblem, request: Request) -> SearchCost:
     cost = "That leaves nothing to tell the noise level by."
     if left > 0:
         gcv, without = n * rss / left**2, n * float(np.sum((y - y.mean()) ** 2)) / (n - 1) ** 2
-        sigma, *two = map(words.significant, (np.sqrt(rss / left), gcv, without))
+        sigma, *two = map(significant, (np.sqrt(rss / left), gcv, without))
         cost = f"With these, sigma is {sigma} and GCV {two[0]}; without predictors GCV is {two[1]}."
         cost += " Nothing was found that predicts." if gcv >= without else ""
     merit = figures_of_merit(y, y - residuals)
@@ -824,7 +828,7 @@ def _searched(data: TableProblem, request: Request) -> SearchCost:
         whole=whole.value,
         error=whole.std_error,
         cost=cost,
-        rmsecv=words.significant(merit.rmse),
-        q2=words.significant(merit.r2),
+        rmsecv=significant(merit.rmse),
+        q2=significant(merit.r2),
     )
     return SearchCost(found=found, dof=whole, residuals=read_only(residuals), words=said.words)

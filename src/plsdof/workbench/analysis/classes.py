@@ -8,11 +8,14 @@ import numpy as np
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.left_out import MOST_COMPONENTS
+from plsdof._core.remarks import Remark
+from plsdof._core.threads import cached_property
 from plsdof.chemometrics.classes import ClassErrors
 from plsdof.errors import InvalidInputError
 from plsdof.inference.resampling import PermutationTest
-from plsdof.workbench.analysis.data import TableProblem
+from plsdof.workbench.analysis.data import TableProblem, data_texts
 from plsdof.workbench.analysis.request import AUTO, Request
+from plsdof.workbench.analysis.result import TWO_DECIMALS, Fact, Result, Table, as_column
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.estimators.classifier import PLSClassifier
@@ -65,33 +68,68 @@ class ClassAnalysis:
             "labels."
         )
 
-    def tables(self) -> dict[str, dict[str, Any]]:
-        """Return the errors by class as tables, by the rows they are of."""
-        classes = [str(one) for one in self.model.classes_]
-        return {
-            f"errors {rows}": {"class": classes, **found.columns()}
-            for rows, found in self.errors.items()
-        }
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What is worth knowing about the data."""
+        return data_texts(self.data)
 
-    def to_content(self) -> dict[str, Any]:
-        """Return the analysis as numbers and texts by name."""
-        m, left = self.model, self.model.left_out_
-        return {
-            "response": self.data.response,
-            "classes": [str(one) for one in m.classes_],
-            "n_components": m.n_components_,
-            "dof": m.dof_,
-            "models": {"log_loss": left.log_loss.tolist(), "error": left.error.tolist()},
-            "errors": {
-                rows: {"matrix": found.matrix.tolist(), "error": found.error}
-                | {name: values.tolist() for name, values in found.columns().items()}
-                for rows, found in self.errors.items()
-            },
-            "summary": self.summary,
-            "permutation": None if self.permutation is None else self.permutation.p_value,
-            "notes": [*self.data.doubts, *self.data.notes],
-            "created": self.created,
+    @cached_property
+    def result(self) -> Result:
+        """What there is to say, as every door shows it."""
+        m, (n, p), left = self.model, self.data.shape, self.model.left_out_
+        errors = {f"error.{kind}": one.error for kind, one in self.errors.items()}
+        facts = {
+            "response": Fact(value=self.data.response),
+            "n": Fact(value=n),
+            "p": Fact(value=p),
+            "n_components": Fact(value=m.n_components_, label="components"),
+            "dof": Fact(value=m.dof_, label="Degrees of Freedom", error=TWO_DECIMALS),
+            "summary": Fact(value=self.summary, label="Model"),
+            "created": Fact(value=self.created),
+            "permutation": Fact(value=self.permutation and self.permutation.p_value),
         }
+        facts |= {
+            name: Fact(value=value, label=f"error of {_ROWS[name.partition('.')[2]]}", error=0.01)
+            for name, value in errors.items()
+        }
+        if self.permutation is not None:
+            facts["permutations"] = Fact(value=self.permutation.message, label="Permutations")
+        pictures: dict[str, Any] = {
+            "classes": [str(one) for one in m.classes_],
+            "models": {"log_loss": left.log_loss, "error": left.error},
+        }
+        tables: dict[str, Table] = {}
+        for kind, one in self.errors.items():
+            tables |= _by_class(kind, one)
+        pictures |= {f"confusions.{kind}": one.matrix for kind, one in self.errors.items()}
+        return Result(
+            title=f"{self.data.response:.40}: {len(m.classes_)} classes, {n} rows, {p} predictors",
+            facts=facts,
+            tables=tables,
+            remarks=self.remarks,
+            pictures=pictures,
+            main=f"errors.{LEFT_OUT}",
+        )
+
+
+_ROWS = {LEFT_OUT: "held-out rows", "calibration": "fitted rows", "test": "test rows"}
+
+
+def _by_class(kind: str, found: ClassErrors) -> dict[str, Table]:
+    """Return what rows of every class were taken for, and the measures with their limits."""
+    names = [str(one) for one in found.classes]
+    counts = {"class": as_column(names, "true, taken for")} | {
+        name: as_column(column, f"{name:.16}")
+        for name, column in zip(names, found.matrix.T, strict=True)
+    }
+    shares = {"class": as_column(names, "class")}
+    for name, values in found.columns().items():
+        shares[name] = as_column(values, name.rpartition(" ")[2], error=TWO_DECIMALS)
+    title = f"Classes of {_ROWS[kind]}, error {found.error:.3f}"
+    return {
+        f"counts.{kind}": Table(columns=counts, title=title),
+        f"errors.{kind}": Table(columns=shares, title=f"Errors of {_ROWS[kind]}"),
+    }
 
 
 def classified(data: TableProblem, request: Request) -> ClassAnalysis:
@@ -114,7 +152,7 @@ def classified(data: TableProblem, request: Request) -> ClassAnalysis:
     model = PLSClassifier(
         LEFT_OUT if request.components is None else request.components,
         max_components=request.max_components or MOST_COMPONENTS,
-        scale=data.wavelengths is None if request.scale is None else request.scale,
+        scale=request.scales,
         cv=request.cv,
         novelty=request.novelty,
     ).fit(data.X, labels, data.rows.weights, data.groups)

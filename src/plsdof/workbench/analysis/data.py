@@ -16,6 +16,7 @@ from plsdof._core.inputs import Array, as_matrix, as_response, feature_names, re
 from plsdof._core.model import Mixture, Model
 from plsdof._core.path import Path
 from plsdof._core.recipe import Recipe
+from plsdof._core.remarks import Remark
 from plsdof._core.spectrum import FORMED
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
@@ -153,6 +154,14 @@ class TestSet:
             return None
         y = self.rows.y
         return int(np.count_nonzero((self.interval.lower <= y) & (y <= self.interval.upper)))
+
+
+def data_texts(data: "TableProblem") -> tuple[Remark, ...]:
+    """Return what was noticed when a table was read: likely mistakes first."""
+    return (
+        *(Remark(key="doubt", words=text, severity="warning") for text in data.doubts),
+        *(Remark(key="data", words=text) for text in data.notes),
+    )
 
 
 def predicted(model: Model, rows: Rows, X: Array) -> Array:

@@ -24,25 +24,11 @@ from plsdof._core.standardize import constant_columns_text
 from plsdof.chemometrics.merit import FiguresOfMerit
 from plsdof.inference.summary import p_value
 from plsdof.workbench.analysis.data import Rows, TableProblem, TestSet
+from plsdof.workbench.analysis.result import significant
 from plsdof.workbench.tables.columns import shortened
 
 # Wavelengths have a gap where a step is so many times those beside it.
 _GAP = 1.9
-
-
-def significant(value: float | None, digits: int = 4) -> str:
-    """Format a number with some significant digits, with a dash for no number.
-
-    Examples
-    --------
-    >>> [significant(value) for value in (1234567.8, 1234.5, 2.5, 0.00012345, 0.0, float("nan"))]
-    ['1234568', '1234', '2.500', '0.0001234', '0', '-']
-    """
-    if value is None or not np.isfinite(value):
-        return "-"
-    if value == 0 or 10**digits <= abs(value) < 10**9:
-        return f"{value:.0f}"
-    return f"{value:#.{digits}g}".removesuffix(".")
 
 
 def percent(level: float) -> str:
@@ -222,7 +208,7 @@ _TEXTS = {
     "recipes": "Coefficients, their intervals, T\N{SUPERSCRIPT TWO}, Q and what depends on "
     "components belong to the recipe with most weight ({name}, {share:.0%}); predictions, errors "
     "and Degrees of Freedom are those of the average.",
-    "better-recipe": "Held-out rows are predicted clearly better after {steps}: RMSECV {best} "
+    "better-recipe": "Held-out rows are predicted clearly better {how}: RMSECV {best} "
     "instead of {own}.",
     "untried": "Not tried: {steps}. {reason}.",
     "search": "Selected by {search}: {label}, {kept} of {total}. All numbers but those of rows "
@@ -233,12 +219,19 @@ _TEXTS = {
     "{shown:,} of {total:,} rows, drawn at random.",
 }
 
+# What helps, if it is always the same.
+_MENDS: dict[str, dict[str, Any]] = {
+    "better-recipe": {"preprocess": "auto"},
+    "drift": {"cv": "blocks:5"},
+    "no-std-errors": {"std_errors": True},
+    "intervals-memory": {"in_memory": True},
+}
 # Do not use this model as it is.
 _SEVERE = ("test-error", "test-coverage")
 
 
-def said(key: str, **facts: Any) -> Remark:
-    """Return the remark of a key, with the facts that its text names.
+def said(key: str, /, mend: Any = None, **facts: Any) -> Remark:
+    """Return the remark of a key, with the facts that its text names, and what would mend it.
 
     Examples
     --------
@@ -246,13 +239,22 @@ def said(key: str, **facts: Any) -> Remark:
     'No intervals: for 5,000 coefficients they need as much memory as the table.'
     """
     severity: Severity = "severe" if key in _SEVERE else "note"
-    return Remark(key=key, words=_TEXTS[key].format(**facts), severity=severity)
+    words = _TEXTS[key].format(**facts)
+    return Remark(key=key, words=words, severity=severity, mend=mend or _MENDS.get(key, {}))
 
 
 def is_empty(model: Model) -> bool:
     """Whether the model has no predictor."""
     counted = model.path.parameter_name == "n_components"
     return counted and not model.is_average and model.index == 0
+
+
+def selection_remarks(selection: Selection) -> list[Remark]:
+    """Return what a choice says of itself, with what would mend it."""
+    mends: dict[str, dict[str, Any]] = {"average": {"criterion": "average"}}
+    if selection.parameter_name != "alpha" and len(selection.scores) > 1:
+        mends["last-model"] = {"max_components": 2 * (len(selection.scores) - 1)}
+    return [replace(one, mend=one.mend or mends.get(one.key, {})) for one in selection.remarks]
 
 
 def path_remarks(path: Path, names: Sequence[str], *, searched: bool) -> list[Remark]:
@@ -315,9 +317,7 @@ def group_remarks(data: TableProblem, selection: Selection | None = None) -> lis
     """Say how to keep rows together that may be replicates, and who does not know of groups."""
     if data.groups is None:
         name = data.replicates
-        if name is None:
-            return []
-        return [replace(said("replicates", name=shortened(name)), mend={"groups": name})]
+        return [] if name is None else [said("replicates", {"groups": name}, name=shortened(name))]
     if selection is None or selection.criterion == LEFT_OUT:
         return []
     return [said("groups-ignored", criterion=criterion_label(selection.criterion))]

@@ -150,7 +150,7 @@ class Request:
     seed : int or None
         Of random folds.
     scale : bool or None
-        Scale predictors to unit variance; by default unless they are wavelengths.
+        Scale predictors to unit variance, as by default and in the paper.
     level : float
         Of all intervals and limits.
     intervals : str or None
@@ -325,6 +325,11 @@ class Request:
         if self.missing != "impute" or self.preprocess.startswith("impute"):
             return self.preprocess
         return "impute" if self.preprocess == "none" else f"impute,{self.preprocess}"
+
+    @property
+    def scales(self) -> bool:
+        """Whether predictors are scaled to unit variance."""
+        return self.scale is not False
 
     @property
     def apart(self) -> list[str]:

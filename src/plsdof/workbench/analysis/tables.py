@@ -1,152 +1,408 @@
-"""An analysis in tables: columns by name, as JSON, workbooks and screens show them."""
+"""An analysis as a `Result`: every number, column and sentence that doors show of it."""
 
-from dataclasses import asdict
+from pathlib import Path as File
 from typing import Any
 
 import numpy as np
 
 from plsdof._core.choice import LEFT_OUT
-from plsdof._core.display import parameter_column
+from plsdof._core.criteria import criterion_label
+from plsdof._core.display import parameter_column, plural
 from plsdof._core.inputs import Array
 from plsdof._core.path import PLSPath
 from plsdof.chemometrics.diagnostics import selectivity_ratio, vip
+from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit
 from plsdof.chemometrics.rows import OutlierTable, standardized_rows
-from plsdof.inference.resampling import PermutationTest
+from plsdof.inference.summary import JACKKNIFE
 from plsdof.workbench.analysis.analysis import Analysis, has_scores
-from plsdof.workbench.analysis.data import Rows
-from plsdof.workbench.analysis.remarks import recipe_errors
+from plsdof.workbench.analysis.data import Rows, TableProblem
+from plsdof.workbench.analysis.remarks import is_empty, percent, recipe_errors, scaling_in_words
+from plsdof.workbench.analysis.result import (
+    TWO_DECIMALS,
+    Column,
+    Fact,
+    Result,
+    Table,
+    as_column,
+    named,
+)
 
-Columns = dict[str, Any]
+Columns = dict[str, Column]
 # What flags are called, in the order of their bits where rows are drawn.
 FLAGS = {"t2": "T²", "q": "Q", "leverage": "leverage", "studentized": "residual"}
+# p-values have two digits, and smaller ones than this say more than their assumptions hold.
+P_VALUE: dict[str, Any] = {"digits": 2, "least": 1e-4}
+# Rows of short tables.
+_MOST_MODELS, _MOST_COEFFICIENTS, _FEW_COEFFICIENTS = 16, 10, 15
 
 
-def model_columns(analysis: Analysis) -> Columns:
+def result_of(analysis: Analysis) -> Result:
+    """Return everything that there is to say about a fit."""
+    tables = {
+        "coefficients": _coefficients(analysis),
+        "components": _components(analysis),
+        "models": models_table(analysis),
+        "recipes": _recipes(analysis),
+        "merit": merit_table(analysis.merit),
+        "rows": _rows(analysis),
+        "scores": _scores(analysis),
+        "test.rows": _test(analysis),
+        "search.sets": _searched(analysis),
+    }
+    return Result(
+        title=title(analysis.data, analysis.scale),
+        facts=_facts(analysis),
+        tables={name: table for name, table in tables.items() if table.columns},
+        remarks=analysis.remarks,
+        pictures=_pictures(analysis),
+        record=analysis.recipe
+        | {"read as": analysis.data.described, "solver": analysis.path.exact.decomposition.solver},
+        main="coefficients",
+    )
+
+
+def title(data: TableProblem, scale: bool | None = None) -> str:
+    """Say what is predicted from what, and how the columns are treated."""
+    (n, p), axis = data.shape, data.wavelengths
+    what = plural(p, "predictor")
+    if axis is not None:
+        what = f"{plural(p, 'wavelength')} ({axis[0]:g} to {axis[-1]:g})"
+    if scale is not None:
+        what += f", {scaling_in_words(scale)}"
+    source = File(data.source).name or data.source
+    return f"{data.response:.40} from {what}; {plural(n, 'row')} of {source[-40:]}"
+
+
+# Numbers and sentences
+# ---------------------
+
+
+def _facts(analysis: Analysis) -> dict[str, Fact]:
+    data, chosen, model, test = analysis.data, analysis.selection, analysis.model, analysis.test
+    counts, path = chosen.parameter_name != "alpha", analysis.path
+    size = int(chosen.parameter) if counts else chosen.parameter
+    facts = {
+        "file": data.source,
+        "response": data.response,
+        "method": analysis.request.method,
+        "n": data.shape[0],
+        "p": data.shape[1],
+        "rank": path.exact.spectrum.rank,
+        "rows_dropped": data.dropped,
+        "streamed": data.is_streamed,
+        "assumptions": analysis.inference and analysis.inference.assumptions,
+        "r_squared": analysis.r_squared,
+        "recipe.scale": analysis.scale,
+        "choice.index": chosen.index,
+        "choice.parameter_name": chosen.parameter_name,
+        "choice.criterion": chosen.criterion,
+        "choice.rule": chosen.rule,
+        "sigma.kind": analysis.noise_kind,
+        "sigma.level": analysis.request.level,
+    }
+    found = {name: Fact(value=value) for name, value in facts.items()}
+    said = {
+        "test.words": ("Test", analysis.tested),
+        "choice.words": ("Choice", analysis.choice),
+        "errors.words": ("Cross-validation", analysis.errors),
+        "sigma.words": ("Noise", analysis.noise),
+        "unusual": ("Look at", unusual_in_words(analysis)),
+    }
+    found |= {name: Fact(value=text, label=label) for name, (label, text) in said.items() if text}
+    found |= {
+        "choice.parameter": Fact(value=size, label="components" if counts else "alpha"),
+        "choice.dof": Fact(value=model.dof, label="Degrees of Freedom", error=TWO_DECIMALS),
+        **_noise(analysis),
+        **_intercept(analysis),
+    }
+    if analysis.average is not None:
+        errors = {"chosen": model.rmse, "average": analysis.average.rmse}
+        found |= named("errors", errors)
+    if test is not None:
+        found |= named("test", {"source": test.rows.source, "inside": test.inside})
+    if (permuted := analysis.permutation) is not None:
+        found |= named("permutations", {"p_value": permuted.p_value, "score": permuted.score})
+        found["permutations.p_value"] = Fact(value=permuted.p_value, label="p of permutations")
+        words = f"{permuted.message} {permuted.assumptions}"
+        found["permutations.words"] = Fact(value=words, label="Permutations")
+    if (search := analysis.search) is not None:
+        inside = search.found
+        cost = {"dof": search.dof.value, "dof_std_error": search.dof.std_error}
+        cost |= {"chosen": inside.labels[inside.chosen], "words": search.words}
+        cost["dof_of_fixed_columns"] = inside.path.dof[inside.index]
+        found |= named("search", cost)
+    absent = {"test": test, "permutations": permuted, "search": search, "errors": analysis.average}
+    return found | {name: Fact(value=None) for name, one in absent.items() if one is None}
+
+
+def _noise(analysis: Analysis) -> dict[str, Fact]:
+    """Return the noise level and the ends of its interval, which round it."""
+    middle, low, high, half = None, None, None, None
+    if analysis.sigma_limits is not None:
+        middle, low, high = map(float, analysis.sigma_limits)
+        half = (high - low) / 2
+    named_by = f"{percent(analysis.request.level)} interval of sigma"
+    return {
+        "sigma.value": Fact(value=analysis.noise_std, label="sigma", error=half),
+        "sigma.by_residuals": Fact(value=middle, error=half),
+        "sigma.lower": Fact(value=low, label=f"{named_by} from", error=half),
+        "sigma.upper": Fact(value=high, label="to", error=half),
+    }
+
+
+def _intercept(analysis: Analysis) -> dict[str, Fact]:
+    result, value = analysis.inference, analysis.leading.intercept
+    error = None if result is None else result.intercept_std_error
+    return {
+        "intercept.value": Fact(value=value, label="intercept", error=error),
+        "intercept.std_error": Fact(value=error),
+    }
+
+
+def _pictures(analysis: Analysis) -> dict[str, Any]:
+    """Return arrays that are no column of a table."""
+    chosen, model, data = analysis.selection, analysis.model, analysis.data
+    spread = analysis.dof_range
+    found: dict[str, Any] = {
+        "choice.dof_range": spread and [spread.lower, spread.upper],
+        "wavelengths": data.wavelengths,
+        "choice.weights": chosen.weights if len(chosen.weights or ()) > 1 else model.weights,
+    }
+    if analysis.permutation is not None:
+        found["permutations.permuted"] = analysis.permutation.permuted
+    if analysis.search is not None:
+        support = analysis.search.found.support
+        found["search.columns"] = [
+            name for name, one in zip(data.names, support, strict=True) if one
+        ]
+    return found
+
+
+# Models
+# ------
+
+
+def models_table(analysis: Analysis) -> Table:
     """Return one row per model, simplest first."""
-    path, chosen, exact = analysis.path, analysis.selection, analysis.path.exact
-    explained = 100 * (1 - path.rss / (exact.spectrum.total or np.nan))
+    path, chosen, n = analysis.path, analysis.selection, analysis.path.exact.spectrum.n
+    explained = 100 * (1 - path.rss / (path.exact.spectrum.total or np.nan))
+    # The empty model explains nothing, up to rounding.
+    explained = np.where(np.abs(explained) < 1e-10, 0.0, explained)
+    counted, error = path.parameter_name != "alpha", analysis.rmsecv_std_error
+    size = parameter_column(path.parameters, path.parameter_name)
     columns: Columns = {
-        path.parameter_name: parameter_column(path.parameters, path.parameter_name),
-        "dof": path.dof,
-        "dof_error": path.dof_error,
-        "naive_dof": path.naive_dof,
-        "rss": path.rss,
-        # The empty model explains nothing, up to rounding.
-        "explained": np.where(np.abs(explained) < 1e-10, 0.0, explained),
-        "sigma": analysis.sigmas,
-        "rmsec": np.sqrt(path.rss / exact.spectrum.n),
+        path.parameter_name: as_column(size, "m" if counted else "alpha"),
+        "dof": as_column(path.dof, "DoF", error=TWO_DECIMALS),
+        "dof_error": as_column(path.dof_error),
+        "naive_dof": as_column(path.naive_dof, "naive DoF", error=TWO_DECIMALS, brief=False),
+        "rss": as_column(path.rss, "RSS"),
+        "explained": as_column(explained, "explained", unit="%", error=TWO_DECIMALS, brief=False),
+        "sigma": as_column(analysis.sigmas, "sigma"),
+        "rmsec": as_column(np.sqrt(path.rss / n), "RMSEC", brief=False),
     }
     if chosen.criterion != LEFT_OUT:
-        columns[chosen.criterion] = chosen.scores
+        columns[chosen.criterion] = as_column(chosen.scores, criterion_label(chosen.criterion))
     if analysis.left_out is not None:
-        columns |= {"rmsecv": analysis.rmsecv, "rmsecv_std_error": analysis.rmsecv_std_error}
-        columns["q2"] = 100 * (1 - analysis.rmsecv**2 / (np.var(analysis.data.y) or np.nan))
-        weights = np.zeros(len(path))
-        if analysis.average is not None and analysis.average.weights is not None:
-            found = analysis.average.weights[: len(path)]
-            weights[: len(found)] = found
-        columns["weight_in_average"] = weights
-    if analysis.test is not None:
-        errors = path.intercept[:, None] + path.coef @ analysis.test.X.T - analysis.test.rows.y
-        columns["rmsep"] = np.sqrt(np.mean(errors**2, axis=1))
-    return {name: np.asarray(values)[analysis.order] for name, values in columns.items()}
-
-
-def coefficient_columns(analysis: Analysis) -> Columns:
-    """Return one row per predictor."""
-    columns: Columns = {"name": analysis.data.names, "coef": analysis.leading.coef}
-    result = analysis.inference
-    if result is not None:
+        q2 = 100 * (1 - analysis.rmsecv**2 / (np.var(analysis.data.y) or np.nan))
         columns |= {
-            "std_error": result.std_error,
-            "t": result.statistic,
-            "p_value": result.p_value,
-            "lower": result.lower,
-            "upper": result.upper,
+            "rmsecv": as_column(analysis.rmsecv, "RMSECV", error=error),
+            "rmsecv_std_error": as_column(error, "± se", error=error),
+            "q2": as_column(q2, "Q²", unit="%", error=TWO_DECIMALS, brief=False),
+            "weight_in_average": as_column(_weights(analysis), "weight", digits=2, brief=False),
         }
-        if analysis.jackknife is not None:
-            columns["jackknife_std_error"] = analysis.jackknife
-    return columns
+    if analysis.test is not None:
+        wrong = path.intercept[:, None] + path.coef @ analysis.test.X.T - analysis.test.rows.y
+        columns["rmsep"] = as_column(np.sqrt(np.mean(wrong**2, axis=1)), "RMSEP", brief=False)
+    place = int(np.flatnonzero(analysis.order == analysis.selection.index)[0])
+    more = ""
+    if len(analysis.order) < len(path):
+        more = f" Larger models, up to {len(path) - 1}, do not lower RMSECV."
+    return Table(
+        columns={name: one.take(analysis.order) for name, one in columns.items()},
+        title=f"{path.recipe.method.label}, model by model",
+        caption=f"sigma counts what a model leaves out as noise.{more}",
+        chosen=place,
+        mark="most weight" if analysis.model.is_average else "chosen",
+        short=short_path(len(analysis.order), place, evenly=not counted),
+    )
 
 
-def component_columns(analysis: Analysis) -> Columns:
+def _weights(analysis: Analysis) -> Array:
+    """Return the weights of the models in an average."""
+    weights, average = np.zeros(len(analysis.path)), analysis.average
+    if average is not None and average.weights is not None:
+        found = average.weights[: len(weights)]
+        weights[: len(found)] = found
+    return weights
+
+
+def short_path(size: int, place: int, *, evenly: bool) -> list[int] | None:
+    """Return the places in the path that a short table shows: the start, the choice, the end."""
+    if size <= _MOST_MODELS:
+        return None
+    most = _MOST_MODELS - 4
+    start = np.linspace(0, size - 1, most).round().astype(int) if evenly else np.arange(most)
+    near = range(max(0, place - 2), min(size, place + 3))
+    return sorted({*start.tolist(), *near, size - 1})
+
+
+def _recipes(analysis: Analysis) -> Table:
+    """Return one row per recipe that was compared: its best model, and its weight in an average."""
+    found, weights = recipe_errors(analysis.selection), analysis.selection.weights
+    best = [int(np.argmin(left.press)) for left in found.values()]
+    pairs = list(zip(best, found.values(), strict=True))
+    columns = {
+        "recipe": as_column(list(found), "recipe"),
+        "best_n_components": as_column(best, "best m"),
+        "rmsecv": as_column(
+            [float(left.rmse[m]) for m, left in pairs],
+            "RMSECV",
+            error=np.array([float(left.rmse_std_error[m]) for m, left in pairs]),
+        ),
+    }
+    if weights is not None:
+        shares = [float(weights[name].sum()) for name in found]
+        columns["weight"] = as_column(shares, "weight", error=TWO_DECIMALS)
+    return Table(columns=columns if found else {}, title="Recipes, by cross-validation")
+
+
+def merit_table(merit: dict[str, FiguresOfMerit]) -> Table:
+    """Return figures of merit, one row per kind of rows: calibration, cross-validation, test.
+
+    They are rounded by the standard errors that normal errors of so many rows give them.
+    """
+    names = ", ".join(RMSE_NAMES[one] for one in merit)
+    figures = {name: np.array([getattr(one, name) for one in merit.values()], dtype=float)
+               for name, _, _ in HEADINGS}  # fmt: skip
+    n = np.array([one.n for one in merit.values()])
+    part = 1 / np.sqrt(2 * n)
+    errors = {name: figures[name] * part for name in ("rmse", "sep", "rpd", "rpiq")}
+    errors |= {"r2": 2 * (1 - figures["r2"]) * part, "bias": figures["sep"] / np.sqrt(n)}
+    columns = {"rows": as_column(list(merit), "rows"), "n": as_column(n, "n")}
+    for name, label, _ in HEADINGS:
+        columns[name] = as_column(figures[name], label, error=errors.get(name))
+    caption = f"RMSE: {names}. RPD and RPIQ are spreads of the measured values by SEP."
+    return Table(columns=columns, title="Figures of merit", caption=caption, by="rows")
+
+
+# Predictors
+# ----------
+
+
+def _coefficients(analysis: Analysis) -> Table:
+    """Return one row per predictor."""
+    result, coef = analysis.inference, analysis.leading.coef
+    error = None if result is None else result.std_error
+    columns: Columns = {
+        "name": as_column(analysis.data.names, "predictor"),
+        "coef": as_column(coef, "coef", error=error),
+    }
+    if result is None:
+        return Table(columns=columns)
+    columns |= {
+        "std_error": as_column(error, "std error", error=error),
+        "t": as_column(result.statistic, "t", error=TWO_DECIMALS),
+        "p_value": as_column(result.p_value, "p", **P_VALUE),
+        "lower": as_column(result.lower, "lower", error=error),
+        "upper": as_column(result.upper, "upper", error=error),
+    }
+    apart = ""
+    if analysis.jackknife is not None:
+        columns["jackknife_std_error"] = as_column(analysis.jackknife, "jackknife", digits=3)
+        apart = f" {JACKKNIFE}"
+    p = len(coef)
+    most = p if p <= _FEW_COEFFICIENTS else _MOST_COEFFICIENTS
+    largest = np.argsort(-np.abs(result.statistic), kind="stable")[:most].tolist()
+    return Table(
+        columns=columns,
+        title=""
+        if is_empty(analysis.model)
+        else f"Coefficients with {percent(result.level)} intervals, largest |t| first",
+        caption=f"{result.assumptions}{apart}",
+        short=largest,
+    )
+
+
+def _components(analysis: Analysis) -> Table:
     """Return importances, loadings and weights of the components of plain PLS by predictor."""
     path, m = analysis.path, analysis.index
     if not has_scores(path) or m == 0:
-        return {}
+        return Table(columns={})
     assert isinstance(path, PLSPath)
     single = path[m]
-    columns: Columns = {"name": analysis.data.names, "vip": vip(single)}
-    columns["selectivity_ratio"] = selectivity_ratio(single).values
+    columns: Columns = {"name": as_column(analysis.data.names), "vip": as_column(vip(single))}
+    columns["selectivity_ratio"] = as_column(selectivity_ratio(single).values)
     for word, values in {"loading": path.x_loadings, "weight": path.x_weights}.items():
         columns |= _numbered(word, values[:, :m])
-    return columns
+    return Table(columns=columns)
 
 
 def _numbered(word: str, values: Array) -> Columns:
-    return {f"{word}_{j + 1}": one for j, one in enumerate(values.T)}
+    return {f"{word}_{j + 1}": as_column(one) for j, one in enumerate(values.T)}
 
 
-def pool_columns(analysis: Analysis) -> Columns:
-    """Return one row per recipe that was compared: its best model, and its weight in an average."""
-    found, weights = recipe_errors(analysis.selection), analysis.selection.weights
-    if not found:
-        return {}
-    best = [int(np.argmin(left.press)) for left in found.values()]
-    columns: Columns = {
-        "recipe": list(found),
-        "best_n_components": best,
-        "rmsecv": [float(left.rmse[m]) for m, left in zip(best, found.values(), strict=True)],
-    }
-    if weights is not None:
-        columns["weight"] = [float(weights[name].sum()) for name in found]
-    return columns
+def _searched(analysis: Analysis) -> Table:
+    """Return the sets of columns that a search compared."""
+    search = analysis.search
+    if search is None:
+        return Table(columns={})
+    found = search.found
+    return Table(columns={"set": as_column(found.labels), "score": as_column(found.scores)})
 
 
-def merit_columns(analysis: Analysis) -> Columns:
-    """Return one row per kind of rows: calibration, cross-validation, test."""
-    figures = [asdict(one) for one in analysis.merit.values()]
-    return {"rows": list(analysis.merit)} | {
-        name: [one[name] for one in figures] for name in figures[0]
-    }
+# Rows
+# ----
 
 
-def test_columns(analysis: Analysis) -> Columns:
-    """Return the rows of a test, measured and predicted, and how far they are from the model."""
-    test = analysis.test
-    if test is None:
-        return {}
-    columns = _row_names(test.rows) | {"observed": test.rows.y, "prediction": test.predicted}
-    if analysis.test_unusual is not None:
-        columns |= {name: getattr(analysis.test_unusual, name).values for name in ("t2", "q")}
-    return columns
-
-
-def row_columns(analysis: Analysis) -> Columns:
+def _rows(analysis: Analysis) -> Table:
     """Return the rows of the fit, the most unusual ones first, and what is unusual about them."""
     table, rows = analysis.unusual, analysis.data.rows
     if table is None:
-        return {}
-    columns = _row_names(rows) | {"observed": rows.y, "fitted": analysis.model.fitted}
+        return Table(columns={})
+    columns = _row_names(rows) | {
+        "observed": as_column(rows.y, "observed"),
+        "fitted": as_column(analysis.model.fitted, "fitted"),
+    }
     if analysis.left_out is not None:
-        columns["left_out"] = rows.y - analysis.model.left_out_residuals
-    columns |= {name: getattr(table, name).values for name in FLAGS} | {"p_value": table.p_value}
-    columns["beyond"] = np.array([flags_in_words(table, i) for i in range(len(rows.y))])
-    return {name: values[table.order] for name, values in columns.items()}
+        left = rows.y - analysis.model.left_out_residuals
+        columns["left_out"] = as_column(left, "cross-validated")
+    columns |= {name: as_column(getattr(table, name).values, word) for name, word in FLAGS.items()}
+    columns["p_value"] = as_column(table.p_value, "p", **P_VALUE)
+    words = [flags_in_words(table, i) for i in range(len(rows.y))]
+    columns["beyond"] = as_column(words, "beyond the limit of")
+    taken = {name: one.take(table.order) for name, one in columns.items()}
+    return Table(columns=taken)
 
 
-def score_columns(analysis: Analysis) -> Columns:
+def _test(analysis: Analysis) -> Table:
+    """Return the rows of a test, measured and predicted, and how far they are from the model."""
+    test, table = analysis.test, analysis.test_unusual
+    if test is None:
+        return Table(columns={})
+    columns = _row_names(test.rows) | {
+        "observed": as_column(test.rows.y, "observed"),
+        "prediction": as_column(test.predicted, "predicted"),
+    }
+    if table is not None:
+        columns |= {
+            name: as_column(getattr(table, name).values, FLAGS[name]) for name in ("t2", "q")
+        }
+    return Table(columns=columns)
+
+
+def _scores(analysis: Analysis) -> Table:
     """Return the scores of the rows of the fit on the components of plain PLS."""
     path, m = analysis.path, analysis.index
     if not has_scores(path) or m == 0 or analysis.data.is_streamed:
-        return {}
+        return Table(columns={})
     assert isinstance(path, PLSPath)
     scores = standardized_rows(path, analysis.data.drawn) @ path.x_rotations[:, :m]
-    return _row_names(analysis.data.rows) | _numbered("score", scores)
+    return Table(columns=_row_names(analysis.data.rows) | _numbered("score", scores))
 
 
 def _row_names(rows: Rows) -> Columns:
-    return {"row": rows.numbers} | ({} if rows.labels is None else {"id": rows.labels})
+    names = {} if rows.labels is None else {"id": as_column(rows.labels, "name")}
+    return {"row": as_column(rows.numbers, "row")} | names
 
 
 def flags_in_words(table: OutlierTable, row: int) -> str:
@@ -166,24 +422,7 @@ def unusual_in_words(analysis: Analysis, most: int = 5) -> str:
     return f"Row {'; row '.join(shown)}{more}."
 
 
-def all_tables(analysis: Analysis) -> dict[str, Columns]:
-    """Return every table there is, by the name of its sheet."""
-    recipe = analysis.recipe
-    found = {
-        "coefficients": coefficient_columns(analysis),
-        "components": component_columns(analysis),
-        "models": model_columns(analysis),
-        "recipes": pool_columns(analysis),
-        "figures of merit": merit_columns(analysis),
-        "rows": row_columns(analysis),
-        "scores": score_columns(analysis),
-        "test": test_columns(analysis),
-        "recipe": {"fact": list(recipe), "value": list(recipe.values())},
-    }
-    return {name: columns for name, columns in found.items() if columns}
-
-
-def records(columns: Columns) -> list[dict[str, Any]]:
+def records(columns: Any) -> list[dict[str, Any]]:
     """Turn a dictionary of columns into a list of rows.
 
     Examples
@@ -193,92 +432,3 @@ def records(columns: Columns) -> list[dict[str, Any]]:
     """
     lists = [np.asarray(values).tolist() for values in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
-
-
-def to_content(analysis: Analysis) -> dict[str, Any]:
-    """Return everything that there is to say, for machines: numbers, lists and words."""
-    data, chosen, model = analysis.data, analysis.selection, analysis.model
-    inference, limits, test = analysis.inference, analysis.sigma_limits, analysis.test
-    spread = analysis.dof_range
-    counts = chosen.parameter_name != "alpha"
-    return {
-        "file": data.source,
-        "response": data.response,
-        "method": analysis.request.method,
-        "n": data.shape[0],
-        "p": data.shape[1],
-        "rank": analysis.path.exact.spectrum.rank,
-        "rows_dropped": data.dropped,
-        "streamed": data.is_streamed,
-        "wavelengths": data.wavelengths,
-        "recipe": analysis.recipe | {"scale": analysis.scale},
-        "path": records(model_columns(analysis)),
-        "choice": {
-            "index": chosen.index,
-            "parameter_name": chosen.parameter_name,
-            "parameter": int(chosen.parameter) if counts else chosen.parameter,
-            "criterion": chosen.criterion,
-            "rule": chosen.rule,
-            "dof": model.dof,
-            "dof_range": spread and [spread.lower, spread.upper],
-            "weights": chosen.weights if len(chosen.weights or ()) > 1 else model.weights,
-            "words": f"{analysis.choice} {analysis.noise}",
-        },
-        "errors": analysis.average
-        and {"chosen": model.rmse, "average": analysis.average.rmse, "words": analysis.errors},
-        "recipes": records(pool_columns(analysis)),
-        "search": _search(analysis),
-        "permutations": analysis.permutation and _permutations(analysis.permutation),
-        "assumptions": inference and inference.assumptions,
-        "r_squared": analysis.r_squared,
-        "merit": {name: asdict(figures) for name, figures in analysis.merit.items()},
-        "unusual": [one for one in records(row_columns(analysis)) if one["beyond"]],
-        "test": test
-        and {
-            "source": test.rows.source,
-            "inside": test.inside,
-            "rows": records(test_columns(analysis)),
-            "words": analysis.tested,
-        },
-        "sigma": {
-            "value": analysis.noise_std,
-            "kind": analysis.noise_kind,
-            "level": analysis.request.level,
-            **dict(
-                zip(
-                    ("by_residuals", "lower", "upper"),
-                    [None] * 3 if limits is None else limits,
-                    strict=True,
-                )
-            ),
-        },
-        "intercept": {
-            "value": analysis.leading.intercept,
-            "std_error": inference and inference.intercept_std_error,
-        },
-        "coefficients": records(coefficient_columns(analysis)),
-        "remarks": [asdict(one) for one in analysis.remarks],
-        "warnings": [one.words for one in analysis.remarks if one.severity == "severe"],
-        "notes": [one.words for one in analysis.remarks],
-    }
-
-
-def _search(analysis: Analysis) -> dict[str, Any] | None:
-    search = analysis.search
-    if search is None:
-        return None
-    found, names = search.found, analysis.data.names
-    return {
-        "sets": records({"set": found.labels, "score": found.scores}),
-        "chosen": found.labels[found.chosen],
-        "columns": [name for name, one in zip(names, found.support, strict=True) if one],
-        "dof_of_fixed_columns": found.path.dof[found.index],
-        "dof": search.dof.value,
-        "dof_std_error": search.dof.std_error,
-        "words": search.words,
-    }
-
-
-def _permutations(test: PermutationTest) -> dict[str, Any]:
-    found = {name: getattr(test, name) for name in ("p_value", "score", "permuted")}
-    return found | {"words": f"{test.message} {test.assumptions}"}

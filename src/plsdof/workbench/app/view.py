@@ -25,7 +25,8 @@ from plsdof.plotting.style import feature_axis, readable
 from plsdof.workbench.analysis import Analysis
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import Rows, TableProblem
-from plsdof.workbench.analysis.remarks import in_ranges, significant
+from plsdof.workbench.analysis.remarks import in_ranges
+from plsdof.workbench.analysis.result import significant
 from plsdof.workbench.app.session import Options, Tools, arguments, key_of
 from plsdof.workbench.report._numbers import evenly_spaced, rounded
 from plsdof.workbench.report.classes import class_body

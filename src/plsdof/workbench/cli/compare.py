@@ -11,6 +11,7 @@ from plsdof._core.criteria import criterion_label
 from plsdof._core.fit import METHODS, method_label
 from plsdof.errors import NotAvailableError
 from plsdof.workbench.analysis import Request
+from plsdof.workbench.analysis.tables import title
 from plsdof.workbench.cli import _show as show
 from plsdof.workbench.cli._options import File, Printing
 from plsdof.workbench.comparing import Compared
@@ -39,13 +40,13 @@ def compare(
         show.print_json("compare", found.to_content())
     elif not printing.quiet:
         screen = show.console()
-        screen.print(show.heading(found.data), style="bold")
+        screen.print(title(found.data), style="bold")
         for one in (_best_table(found), _scale_table(found, printing.verbose)):
             screen.print()
             screen.print(one)
         screen.print()
         show.remark(screen, "In words", found.words)
-        show.note(screen, map(show.with_hint, found.remarks))
+        show.note(screen, map(show.with_mend, found.remarks))
 
 
 def _best_table(found: Compared) -> Table:
@@ -60,7 +61,7 @@ def _best_table(found: Compared) -> Table:
         rows.append([*cells, show.number(found.rmsecv[row])])
     caption = "RMSEC: root mean squared error of the fitted rows; RMSECV: of held-out rows"
     headings = ["method", "model", "DoF", "RMSEC", *scored, "RMSECV"]
-    return show.table(f"Chosen by {by}", headings, rows, text_columns=2, caption=caption)
+    return show.table(f"Chosen by {by}", headings, rows, texts=[True] * 2, caption=caption)
 
 
 def _scale_table(found: Compared, verbose: bool) -> Table:

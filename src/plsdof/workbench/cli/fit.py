@@ -23,6 +23,7 @@ from plsdof.models.writing import atomic_write
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import sha256_of
+from plsdof.workbench.analysis.result import significant
 from plsdof.workbench.cli import _show as show
 from plsdof.workbench.cli._options import (
     JSON,
@@ -96,7 +97,7 @@ def fit(
         written = write(found, output, shlex.join(["plsdof", *sys.argv[1:]]))
     if output.as_json:
         contents = [
-            one.to_content() | {"written": names, "accepted": [asdict(v) for v in judged]}
+            one.result.content() | {"written": names, "accepted": [asdict(v) for v in judged]}
             for one, names, judged in zip(found, written, verdicts, strict=True)
         ]
         show.print_json("fit", contents[0] if len(contents) == 1 else {"responses": contents})
@@ -104,13 +105,10 @@ def fit(
         screen = show.console()
         for place, (one, names) in enumerate(zip(found, written, strict=True)):
             screen.print(*(["\n"] if place else []), end="")
-            if isinstance(one.analysis, ClassAnalysis):
-                show.show_classes(screen, one.analysis)
-            else:
-                show.show_fit(screen, one.analysis, verbose=output.verbose)
+            show.show_result(screen, one.result, verbose=output.verbose)
             for judged in verdicts[place]:
                 word = "Accepted" if judged.passed else "Not accepted"
-                words = f"{judged.criterion}: {show.number(judged.value)} ({judged.rows})"
+                words = f"{judged.criterion}: {significant(judged.value)} ({judged.rows})"
                 show.remark(screen, word, words)
             screen.print(*(["\n"] if names else []), end="")
             for what, where in names.items():
@@ -235,16 +233,15 @@ def _sheets(found: Sequence[Fitted], file: Path) -> dict[str, dict[str, Any]]:
         return {
             f"{one.response} {name}" if len(found) > 1 else name: columns
             for one in found
-            for name, columns in one.tables().items()
+            for name, columns in one.result.sheets().items()
         }
-    first = [next(iter(one.tables().items())) for one in found]
+    name, columns = found[0].result.main, [one.result.main_table.values() for one in found]
     if len(found) == 1:
-        return dict(first)
-    columns = [one for _, one in first]
-    shared = [name for name in columns[0] if all(name in one for one in columns)]
+        return {name: columns[0]}
+    shared = [key for key in columns[0] if all(key in one for one in columns)]
     names = [one.response for one in found for _ in one.analysis.data.names]
-    stacked = {name: np.concatenate([np.asarray(one[name]) for one in columns]) for name in shared}
-    return {first[0][0]: {"response": names, **stacked}}
+    stacked = {key: np.concatenate([np.asarray(one[key]) for one in columns]) for key in shared}
+    return {name: {"response": names, **stacked}}
 
 
 def _write_plot(analysis: Any, file: Path) -> None:
@@ -280,13 +277,13 @@ def demo(report: Path | None = None) -> None:
         write([fitted], output, shlex.join(["plsdof", *sys.argv[1:]]))
     found = fitted.analysis
     assert isinstance(found, Analysis)
-    show.show_fit(screen, found, verbose=False)
+    show.show_result(screen, fitted.result)
     mean = prediction_interval(found.model, np.mean(found.data.drawn, axis=0, keepdims=True))
     show.remark(
         screen,
         "A prediction",
-        f"the average spectrum has an octane number of {show.number(mean.center[0])} (95% interval "
-        f"{show.number(mean.lower[0])} to {show.number(mean.upper[0])}).",
+        f"the average spectrum has an octane number of {significant(mean.center[0])} (95% interval "
+        f"{significant(mean.lower[0])} to {significant(mean.upper[0])}).",
     )
     if report is None:
         show.remark(
@@ -312,7 +309,7 @@ def datasets(export: Path | None = None, as_json: bool = False) -> None:
             (one.name, one.function, one.state, verdicts[one.hash_ok], "{} x {}".format(*one.shape))
             for one in found
         ]
-        screen.print(show.table("Data sets", headings, rows, text_columns=4))
+        screen.print(show.table("Data sets", headings, rows, texts=[True] * 4))
         for one in found:
             screen.print()
             show.remark(screen, one.name, f"{one.message} {one.location}")

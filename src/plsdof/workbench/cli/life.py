@@ -81,7 +81,7 @@ def _show_check(checked: Checked) -> None:
         for v in found.verdicts
     ]
     headings = ("test", "on its own", "p", "value", "limit", "standards' limit")
-    screen.print(show.table("Tests", headings, cells, text_columns=2))
+    screen.print(show.table("Tests", headings, cells, texts=[True] * 2))
     screen.print()
     show.remark(screen, "Check", found.message, style="" if found.is_good else "red")
     for one in found.verdicts:
@@ -194,5 +194,5 @@ def _show_transfer(found: TransferFit) -> None:
     )
     headings = ["way", "difference", *(["RMSEP"] if found.rmsep else [])]
     place = list(found.errors).index(found.chosen)
-    made = show.table("Transfer", headings, rows, text_columns=1, caption=caption, chosen=place)
+    made = show.table("Transfer", headings, rows, texts=[True] * 1, caption=caption, chosen=place)
     show.console().print(made)

@@ -155,7 +155,7 @@ def _shown(
         f"Predictions{covered if any('upper' in one.columns for one in found) else ''}",
         [named, *(column[0] for column in cells)],
         zip(labels, *(column[1:] for column in cells), strict=True),
-        text_columns=int(named == "id"),
+        texts=[named == "id"],
         caption=" ".join(text for text in (more, *limits, assumed) if text),
     )
 

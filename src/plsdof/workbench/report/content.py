@@ -33,7 +33,7 @@ from plsdof.workbench.analysis import Analysis
 from plsdof.workbench.analysis.analysis import About, has_scores
 from plsdof.workbench.analysis.data import Numbers, Rows, TestSet, predicted
 from plsdof.workbench.analysis.remarks import recipe_errors, said
-from plsdof.workbench.analysis.tables import FLAGS, model_columns
+from plsdof.workbench.analysis.tables import FLAGS, models_table
 from plsdof.workbench.report._numbers import evenly_spaced, floats, rounded, rounded_one
 
 # How much goes into one file: about 2 MB of numbers at most.
@@ -305,7 +305,7 @@ def _criterion(view: View) -> dict[str, Any]:
 def _all_models(view: View) -> dict[str, Any]:
     """Return one list per quantity, with one entry per model, simplest first."""
     analysis, path = view.analysis, view.analysis.path
-    numbers = model_columns(analysis)
+    numbers = models_table(analysis).values()
     size, name = len(analysis.order), path.parameter_name
     unknown = dict.fromkeys(("rmsecv", "rmsecv_std_error", "q2", "rmsep"), np.full(size, np.nan))
     numbers = unknown | numbers | {"parameter": np.asarray(numbers[name], dtype=float)}
