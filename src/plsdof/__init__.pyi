@@ -15,9 +15,9 @@ from ._core.fit import pcr_path as pcr_path
 from ._core.fit import pls_path as pls_path
 from ._core.fit import ridge_path as ridge_path
 from ._core.model import Model as Model
-from ._core.path import PCRPath as PCRPath
-from ._core.path import PLSPath as PLSPath
-from ._core.path import RidgePath as RidgePath
+from ._core.paths import PCRPath as PCRPath
+from ._core.paths import PLSPath as PLSPath
+from ._core.paths import RidgePath as RidgePath
 from .complexity import compare_paths as compare_paths
 from .complexity import degrees_of_freedom as degrees_of_freedom
 from .complexity import dof_lower_bound as dof_lower_bound

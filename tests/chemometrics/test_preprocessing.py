@@ -1,6 +1,7 @@
 """Preprocessing: that of chemotools, kept in files, fitted within folds, refused in words."""
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -144,15 +145,15 @@ def test_rows_left_out_are_left_out_of_the_chain_too(spectra, method):
     options = {"alphas": [1.0, 100.0]} if method == "ridge" else {"max_components": 3}
     fit = preprocessed("msc,savgol:9:2:1", METHODS[method].recipe(**options))
     path = fit(X, y)
-    assert path.before.learns_from_rows
+    assert path.rows.before.learns_from_rows
     left = path.left_out(cv=6)
     for fold in range(6):
         rows = left.fold != fold
         expected = y[~rows] - fit(X[rows], y[rows]).predict(X[~rows])
         np.testing.assert_allclose(left.residuals[:, ~rows], expected, rtol=1e-7, atol=1e-9)
-    outside = METHODS[method].recipe(**options).fit(path.features(), y)
+    outside = METHODS[method].recipe(**options).fit(path.rows.design(), y)
     assert np.abs(outside.left_out(cv=6).residuals - left.residuals).max() > 1e-6
-    np.testing.assert_allclose(path.predict(X), outside.predict(path.features()))
+    np.testing.assert_allclose(path.predict(X), outside.predict(path.rows.design()))
     np.testing.assert_allclose(path.dof, outside.dof)
     again = path.recipe.fit(X, y)
     np.testing.assert_array_equal(again.coef, path.coef)
@@ -182,7 +183,7 @@ def test_a_chain_that_learns_nothing_leaves_rows_out_in_one_recursion(spectra):
     np.testing.assert_allclose(one.t2.values, other.t2.values, rtol=1e-8)
     np.testing.assert_allclose(one.q.values, other.q.values, rtol=1e-8)
     named = preprocessed("snv", pls_at_most(4))(load_gasoline(as_frame=True)["data"], y)
-    assert named.feature_names == path.with_names(named.feature_names).feature_names
+    assert named.feature_names == replace(path, _names=named.feature_names).feature_names
 
 
 def pls_at_most(m):

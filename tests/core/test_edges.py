@@ -193,7 +193,7 @@ def test_ridge_of_derivative_spectra_is_as_good_as_its_penalties_allow():
 def test_a_part_of_the_rows_has_the_penalties_of_all():
     X, y = make_problem(30, 6, seed=2)
     path = ridge_path(X, y)
-    some = path.fit_rows(np.arange(20))
+    some = path.store.fit_rows(np.arange(20))
     np.testing.assert_array_equal(some.alphas, path.alphas)
 
 
@@ -445,7 +445,9 @@ def test_columns_that_vary_by_rounding_only_are_left_out_by_name(door, noise):
 
 COEFFICIENTS = METHODS | {
     "pls, counted": lambda X, y, **options: counted(pls_path(X, y, 3, **options)),
-    "pls of a fold": lambda X, y, **options: pls_path(X, y, 3, **options).fit_rows(np.arange(30)),
+    "pls of a fold": lambda X, y, **options: pls_path(X, y, 3, **options).store.fit_rows(
+        np.arange(30)
+    ),
     "PLS2": lambda X, y, **options: pls2_path(X, y[:, None], max_components=3, **options),
     "sparse": lambda X, y, **options: pls_path(scipy.sparse.csr_array(X), y, 3, **options),
     "blocks": lambda X, y, **options: pls_path(ArrayBlocks(X, y, memory=64), None, 3, **options),

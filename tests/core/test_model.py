@@ -196,7 +196,7 @@ def test_models_of_streamed_data_have_what_needs_rows_left_out_too():
     assert path[2].half_width() == pytest.approx(whole[2].half_width())
     assert path.select().index == whole.select().index
     with pytest.raises(NotAvailableError):
-        path.require_rows()
+        path.rows.require_in_memory()
 
 
 def test_rows_of_a_path():

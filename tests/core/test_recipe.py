@@ -63,7 +63,7 @@ def test_the_recipe_of_a_path_gives_the_same_path_again(name, weights):
 def test_the_recipe_fits_other_rows_as_the_function_does(name):
     some = slice(0, 30)
     path = PATHS[name](X, Y, None)
-    fitted = path.same_models().fit(X[some], Y[some])
+    fitted = path.rows.same_models().fit(X[some], Y[some])
     if "default" in name:  # penalties of all rows
         expected = ridge_path(X[some], Y[some], path.alphas)
     else:

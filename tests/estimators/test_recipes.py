@@ -207,7 +207,7 @@ def test_an_average_over_spectra_is_the_mean_of_nested_averages(tmp_path):
     # A window is Partial Least Squares of its columns.
     expected = 0.0
     for one, share in zip(mixture.members, mixture.shares, strict=True):
-        chain = one.path.before
+        chain = one.path.rows.before
         rows = X if chain is None else chain.transform(X)
         scale = one.path.recipe.scale
         path = pls_path(rows[:45], Y[:45], len(one.weights), scale=scale)

@@ -248,7 +248,7 @@ def test_large_means_do_not_cost_digits(kernel, offset, weighted):
     np.testing.assert_allclose(path.predict(far), exact.predict(near), atol=1e-9)
     # A fit to some rows, and the path seen through some rows, keep them as well.
     some = np.arange(20)
-    few, fewer = (one.fit_rows(some).predict(X) for one, X in ((path, far), (exact, near)))
+    few, fewer = (one.store.fit_rows(some).predict(X) for one, X in ((path, far), (exact, near)))
     np.testing.assert_allclose(few, fewer, atol=1e-9)
 
 

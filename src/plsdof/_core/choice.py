@@ -30,7 +30,7 @@ standard deviations off.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ import numpy.typing as npt
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import as_html, data_frame, one_line, plural
 from plsdof._core.inputs import Array, as_choice, read_only
-from plsdof._core.left_out import MODELS_AHEAD, LeftOut
+from plsdof._core.left_out import MODELS_AHEAD, MOST_COMPONENTS, LeftOut
 from plsdof._core.remarks import Remark
 from plsdof._core.threads import cached_property
 from plsdof.errors import NotAvailableError
@@ -648,8 +648,17 @@ class Models(Protocol):
     def label(self, index: int) -> str:
         """Return a model in words."""
 
-    def is_longer(self, models: int) -> bool:
-        """Whether there are further models behind so many."""
+
+def is_longer(path: Any, parameter_name: str, models: int) -> bool:
+    """Whether a path has more components than so many models, that were not asked for."""
+    asked = path.recipe.options.get("max_components", MOST_COMPONENTS)
+    limit = MOST_COMPONENTS if asked is None else int(asked)
+    if parameter_name != "n_components" or models <= limit:
+        return False
+    if not path.is_counted and path.given is not None:
+        n, p = path.given.X.shape
+        return models - 1 < int(min(n - 1, p))
+    return not path.message and models - 1 < path.exact.spectrum.rank
 
 
 def by_left_out(
@@ -698,7 +707,8 @@ def by_left_out(
     rows = np.flatnonzero(found.capped).tolist() if pool[0].joint is None else []
     if rows:
         said.append(replace(remark("capped", named=_rows_in_words(rows)), rows=tuple(rows)))
-    left, longer = pool[recipe], paths[recipe].is_longer(len(pool[recipe].rss))
+    left = pool[recipe]
+    longer = is_longer(paths[recipe], left.parameter_name, len(left.rss))
     more = partial(left_out_remarks, pool, recipe, index, label=label, longer=longer, loss=loss)
     mapped = [dict(zip(names or [""], map(read_only, one), strict=True)) for one in parts]
     return Selection(

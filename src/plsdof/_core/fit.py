@@ -14,7 +14,8 @@ from plsdof._core.inputs import (
     read_only,
     require_flag,
 )
-from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath, end_in_words
+from plsdof._core.path import Path, end_in_words
+from plsdof._core.paths import PCRPath, PLSPath, RidgePath
 from plsdof._core.plugins import Source, opened
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import MakeFilter, count_gram, count_rows
@@ -290,7 +291,7 @@ def finished(
         recipe=recipe,
         _make=partial(count, given, recipe),
         given=given,
-        asked=asked,
+        _asked=asked,
         _quiet=is_quiet(RankExhaustedWarning),
         **further,
     )

@@ -11,6 +11,7 @@ models of all recipes at once. `Path.select` and `Path.average` are the pool of 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -127,7 +128,7 @@ class Model:
     @property
     def centre(self) -> tuple[Array, float]:
         """Means of what coefficients multiply (p,), and the prediction there."""
-        run = None if self.path.is_dual else self.path.store.run(len(self._weight_vector) - 1)
+        run = None if self.path.rows.is_dual else self.path.store.run(len(self._weight_vector) - 1)
         if run is not None:
             return run.centre
         units = self.path.exact.units
@@ -146,9 +147,9 @@ class Model:
     def _linear(self) -> tuple[Array, float]:
         """Coefficients and intercept, without a decomposition where that is certain."""
         if self.weights is None:
-            coef, intercept = self.path.linear(self.index)
+            coef, intercept = self.path.store.linear(self.index)
             return read_only(coef), intercept
-        if not all(self.path.has(int(m)) for m in np.flatnonzero(self.weights)):
+        if not all(self.path.store.has(int(m)) for m in np.flatnonzero(self.weights)):
             return read_only(self.exact.coef[0]), float(self.exact.intercept[0])
         parts = [(w, self.path[m]._linear) for m, w in enumerate(self.weights) if w > 0]
         coef = np.sum([w * one[0] for w, one in parts], axis=0)
@@ -173,7 +174,7 @@ class Model:
         cumulative sums but the last. Where X was prepared by looking at y, cross-validated Degrees
         of Freedom take their place.
         """
-        if self.path.looks_at_y:
+        if self.path.rows.looks_at_y:
             return self.left_out.spent(self._weight_vector, len(self.left_out.y), chosen=False)
         return float(self.exact.dof[self.row])
 
@@ -208,11 +209,12 @@ class Model:
     @property
     def depends_on_response(self) -> bool:
         """Whether `dof` depends on y: not for ridge and principal components regression."""
-        return not self.path.looks_at_y and bool(self.path.exact.filter.scores.size)
+        return not self.path.rows.looks_at_y and bool(self.path.exact.filter.scores.size)
 
     def with_response(self, y: Array) -> Self:
         """Return the same model, or average, of another response of the same rows."""
-        return replace(self, path=self.path.with_exact(self.path.exact.refit(y)))
+        exact = self.path.exact.refit(y)
+        return replace(self, path=replace(self.path, _make=lambda: exact, given=None, _asked=None))
 
     @property
     def rss(self) -> float:
@@ -253,7 +255,7 @@ class Model:
         known = self.left_out_or_none
         if known is not None and self.index < len(known.residuals):
             return known
-        given = self.path.require_given()
+        given = self.path.rows.require()
         if known is not None:
             return self.path.store.left_out(known.fold, known.groups, through=self.index)
         return self.path.store.left_out(usual_folds(len(given.y)), None, through=self.index)
@@ -502,13 +504,13 @@ class Mixture(Model):
     @property
     def fitted(self) -> Array:
         """Fitted values of the training rows with positive weight. Shape (n_rows,)."""
-        rows = [one.predict(one.path.require_rows().X) for one in self.members]
+        rows = [one.predict(one.path.rows.require_in_memory().X) for one in self.members]
         return read_only(self._mixed(rows))
 
     @property
     def rss(self) -> float:
         """Residual sum of squares."""
-        given = self.path.require_rows()
+        given = self.path.rows.require_in_memory()
         squares = np.square(given.y - self.fitted)
         return float(squares.sum() if given.weights is None else squares @ given.weights)
 
@@ -543,7 +545,7 @@ def members_of(model: Model) -> tuple[Model, ...]:
 def _counted(model: Model, m: int) -> float:
     """Return exact Degrees of Freedom, or held-out ones where the preparation looks at y."""
     path = model.path
-    if path.looks_at_y or m >= len(path):
+    if path.rows.looks_at_y or m >= len(path):
         return float(model.left_out.dof[m])
     return float(path.dof[m])
 
@@ -570,7 +572,7 @@ def pooled(
     pools : sequence of sequence of int
         Of an average over nested pools: see `plsdof._core.choice`.
     """
-    folds = next(iter(paths.values())).folds(cv, groups)
+    folds = next(iter(paths.values())).store.folds(cv, groups)
     pool = [path.store.left_out(*folds, through=None, walk=True) for path in paths.values()]
     return chosen_from(paths, pool, average=average, loss=loss, pools=pools)
 
@@ -656,7 +658,8 @@ def as_model(model: Any) -> Model:
     path = found.path
     is_named = path.feature_names is not None or not hasattr(fitted, "feature_names_in_")
     if estimator is not fitted and not is_named:
-        path = path.with_names(tuple(map(str, fitted[:-1].get_feature_names_out())))
+        names = tuple(map(str, fitted[:-1].get_feature_names_out()))
+        path = replace(path, _names=names, _make=partial(getattr, path, "exact"))
     return replace(found, path=path, prepare=prepare)
 
 

@@ -16,7 +16,7 @@ from plsdof._core.inputs import Array, as_count, read_only
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 if TYPE_CHECKING:
-    from plsdof._core.path import PLSPath
+    from plsdof._core.paths import PLSPath
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -66,7 +66,7 @@ class OPLS:
 
     def transform(self, X_new: Any) -> Array:
         """Return the scores of new rows, the predictive one first. Shape (n_new, m)."""
-        return self.path.exact.standardized_times(self.path.new_rows(X_new), self.rotations)
+        return self.path.exact.standardized_times(self.path.rows.new(X_new), self.rotations)
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows by the predictive score alone. Shape (n_new,)."""

@@ -1,14 +1,12 @@
 """Regression paths: every model of one method on one data set, at once."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
-import scipy.sparse
 
 from plsdof._core import choice, criteria
 from plsdof._core.choice import LEFT_OUT, Loss, Rule, Selection
@@ -31,26 +29,23 @@ from plsdof._core.display import (
     plural,
 )
 from plsdof._core.dof_range import DofRange
-from plsdof._core.exact import Exact, checked_rows, row_norms, squared_distances
-from plsdof._core.filters import PLSFilter
+from plsdof._core.exact import Exact, row_norms, squared_distances
 from plsdof._core.inputs import (
     Array,
     as_choice,
     as_count,
-    as_matrix,
-    as_new_rows,
     as_response,
     read_only,
 )
-from plsdof._core.left_out import MOST_COMPONENTS, LeftOut, Leverage, Problem, folds_of
+from plsdof._core.left_out import LeftOut, Leverage, Problem
 from plsdof._core.model import Model, pooled
-from plsdof._core.opls import OPLS, rotated
 from plsdof._core.plugins import quick_look
 from plsdof._core.recipe import Preparation, Recipe
-from plsdof._core.routes import COEF_ERROR, is_accurate
-from plsdof._core.standardize import Observations, Units
+from plsdof._core.routes import is_accurate
+from plsdof._core.standardize import Observations
 from plsdof._core.store import Predicted, Store
 from plsdof._core.threads import cached_property
+from plsdof._core.training import TrainingRows
 from plsdof._core.warnings import quietly, warn_caller
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 
@@ -77,9 +72,9 @@ class Path:
         How the path was fitted: ``path.recipe.fit(X, y)`` fits the same to other rows.
     given : Observations or None
         The rows it was fitted to, as they came; None where they were not kept.
-    before : Preparation or None
-        What prepares the columns of X, fitted to these rows; coefficients, scores and loadings are
-        those of the prepared columns.
+    rows : TrainingRows
+        The same rows, with what prepares them and new rows: coefficients, scores and loadings are
+        those of prepared columns.
 
     Examples
     --------
@@ -93,14 +88,14 @@ class Path:
     recipe: Recipe
     _make: Callable[[], Exact]
     given: Observations | None = None
-    before: Preparation | None = None
+    _before: Preparation | None = None
     _prepared: Observations | None = None
-    asked: int | None = None
+    _asked: int | None = None
     _quiet: bool = False  # made inside `quietly`, and counted later: it does not warn either
     _names: tuple[str, ...] | None = None
     # How a criterion chooses. Degrees of Freedom that depend on y have heavy tails: one of many
     # models looks good by chance, most likely one behind the first minimum.
-    usual_rule: ClassVar[Rule] = "first-minimum"
+    _usual_rule: ClassVar[Rule] = "first-minimum"
 
     # The closed form, made the first time it is needed
     # -------------------------------------------------
@@ -114,7 +109,7 @@ class Path:
             exact = self._make()
         if self._names is not None:
             exact = exact.with_names(self._names)
-        text = end_in_words(exact.filter.message, len(exact.dof) - 1, self.asked)
+        text = end_in_words(exact.filter.message, len(exact.dof) - 1, self._asked)
         if text is not None and not self._quiet:
             warn_caller(text, RankExhaustedWarning)
         return exact
@@ -128,17 +123,12 @@ class Path:
         """Whether the closed form `exact`, with its Degrees of Freedom, has been made."""
         return "exact" in self.__dict__
 
-    @property
-    def has_digits(self) -> bool:
-        """Whether the closed form was made, with all digits that coefficients need."""
-        return self.is_counted and bool(np.all(self.exact.coef_error <= COEF_ERROR))
-
     def __getitem__(self, m: int) -> Model:
         """Return the model in row m; -1 is the last one."""
         if not isinstance(m, int | np.integer) or isinstance(m, bool):
             raise InvalidInputError(f"path[m] takes the row of a model; got {m!r:.60}.")
         index = int(m) if m >= 0 else len(self) + int(m)
-        if index < 0 or (not self.has(index) and index >= len(self)):
+        if index < 0 or (not self.store.has(index) and index >= len(self)):
             raise IndexError(
                 f"The path has models 0..{len(self) - 1}; got {m}. {self.message}".rstrip()
             )
@@ -149,10 +139,6 @@ class Path:
 
     def __iter__(self) -> Iterator[Model]:
         return (self[m] for m in range(len(self)))
-
-    def has(self, m: int) -> bool:
-        """Whether model m is known to exist without counting."""
-        return m < len(self) if self.is_counted else self.store.run(m) is not None
 
     def _index(self, m: int) -> int:
         """Check a row of the path and return it."""
@@ -232,7 +218,7 @@ class Path:
     def _linear(self) -> tuple[Array, Array]:
         """Coefficients and intercepts, by the recursion where the closed form lacks digits."""
         last = len(self) - 1
-        run = None if self.is_dual else self.store.run(last)
+        run = None if self.rows.is_dual else self.store.run(last)
         if run is None:
             return self.exact.coef, self.exact.intercept
         coef, (x_mean, y_mean) = read_only(run.coefs()[: last + 1]), run.centre
@@ -245,8 +231,8 @@ class Path:
 
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, dense or sparse, with every model. Shape (K, n_new)."""
-        rows = self.new_rows(X_new)
-        if self.is_dual or self.store.run(len(self) - 1) is None:
+        rows = self.rows.new(X_new)
+        if self.rows.is_dual or self.store.run(len(self) - 1) is None:
             return self.exact.predict(rows)
         coef, exact = self.coef, self.exact
         return exact.units.y_mean + exact.centred_times(rows, coef.T).T
@@ -279,12 +265,8 @@ class Path:
         response = as_response(y, self.exact.units.n_rows).copy()
         given = None if self.given is None else replace(self.given, y=read_only(response))
         return replace(
-            self, _make=partial(_refitted, self, read_only(response)), given=given, asked=None
+            self, _make=partial(_refitted, self, read_only(response)), given=given, _asked=None
         )
-
-    def with_exact(self, exact: Exact) -> Self:
-        """Return a path with another closed form, and without rows."""
-        return replace(self, _make=lambda: exact, given=None, asked=None)
 
     def dof_range(self, m: int) -> DofRange:
         """Return the Degrees of Freedom of a model with their range, see `Model.dof_range`.
@@ -328,43 +310,21 @@ class Path:
         >>> pls_path(*load_ozone(return_X_y=True), 2).left_out("loo").rmse.round(3)
         array([8.21 , 4.87 , 4.646])
         """
-        return self.store.left_out(*self.folds(cv, groups), through=None)
-
-    def folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
-        """Return the fold of every row, and the number of groups if there are any."""
-        return folds_of(self.require_given(), cv, groups)
+        return self.store.left_out(*self.store.folds(cv, groups), through=None)
 
     @cached_property
     def store(self) -> Store:
         """Results that need no closed form: held-out rows, and the recursion on all rows."""
         return Store(self)
 
+    @property
+    def rows(self) -> TrainingRows:
+        """The training rows, and how new rows become like them."""
+        return TrainingRows(self, self._before, self._prepared)
+
     def problem(self) -> Problem | None:
         """Return the path as the recursion takes it; None if there is none for its method."""
         return None
-
-    def fold_problem(self) -> Problem | None:
-        """Return the same for fits without some rows; None where these are prepared anew."""
-        learns = self.before is not None and self.before.learns_from_rows
-        return None if learns else self.problem()
-
-    def most_components(self) -> int:
-        """Return how many components the recursion goes to."""
-        asked = self.recipe.options.get("max_components")
-        if self.is_counted:
-            return len(self) - 1
-        n, p = self.require_given().X.shape
-        return int(min(n - 1, p)) if asked is None else int(asked)
-
-    def fit_rows(self, rows: Integers, level: float = 0.0) -> "Path":
-        """Fit the same method to some of the training rows, to y less a level."""
-        given = self.require_rows()
-        weights = None if given.weights is None else given.weights[rows]
-        return self.same_models().fit(given.X[rows], given.y[rows] - level, weights)
-
-    def same_models(self) -> Recipe:
-        """Return the recipe with the sizes that this path has, where these depend on the rows."""
-        return self.recipe
 
     def at(self, X_new: Any, through: int | None = None) -> Predicted:
         """Predict new rows with leverages and rounding errors; count only if needed.
@@ -375,14 +335,14 @@ class Path:
         through : int, optional
             The last model that is needed.
         """
-        rows: Any = self.new_rows(X_new)
-        most = self.most_components()
+        rows: Any = self.rows.new(X_new)
+        most = self.store.most_components()
         run = None
-        if not self.is_dual:
+        if not self.rows.is_dual:
             run = self.store.run(most if through is None else min(through, most))
         if run is None:
             return self._counted_at(rows)
-        (x_mean, y_mean), n = run.centre, self.require_given().n
+        (x_mean, y_mean), n = run.centre, self.rows.require().n
         R = run.rotations(len(run.loadings))
         if isinstance(rows, np.ndarray):
             T = (rows - x_mean) @ R.T
@@ -415,38 +375,9 @@ class Path:
         """Return what the leverages of new rows come from: of all models, or of an average."""
         raise NotImplementedError
 
-    @property
-    def is_dual(self) -> bool:
-        """Whether `coef` has one entry per training row instead of one per feature."""
-        return False
-
-    def require_given(self) -> Observations:
-        """Return the rows behind the path, in memory or not."""
-        if self.given is None:
-            raise NotAvailableError(
-                "This needs the rows of the data, and moments or a Gram matrix do not have them. "
-                "Fit the table itself: an array, a sparse matrix, blocks."
-            )
-        return self.given
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the rows behind the path are in memory."""
-        return self.given is not None and self.given.in_memory
-
-    def require_rows(self) -> Observations:
-        """Return the rows behind the path, in memory."""
-        given = self.require_given()
-        if not given.in_memory:
-            raise NotAvailableError(
-                "This needs all rows in memory, and a path made from blocks, sparse data or a file "
-                "read piece by piece does not keep them there. Fit arrays in memory."
-            )
-        return given
-
     def response(self) -> Array:
         """Return y of the training rows. Shape (n_rows,)."""
-        return self.require_given().y
+        return self.rows.require().y
 
     # Choice
     # ------
@@ -500,7 +431,7 @@ class Path:
         """
         if criterion is None and self.given is None:
             if groups is not None or cv is not None or loss != "squared":
-                self.require_given()
+                self.rows.require()
             found = self._select_by("gcv", dof, noise, rule)
             return replace(found, _remarks=(choice.remark("no-rows"), *found.remarks))
         criterion = LEFT_OUT if criterion is None else criterion
@@ -522,23 +453,11 @@ class Path:
         assert selection is not None
         return selection
 
-    def is_longer(self, models: int) -> bool:
-        """Whether there are more components than these ``models`` have, that were not asked for."""
-        if self.parameter_name != "n_components":
-            return False
-        asked = self.recipe.options.get("max_components", MOST_COMPONENTS)
-        if models <= (MOST_COMPONENTS if asked is None else int(asked)):
-            return False
-        if not self.is_counted and self.given is not None:
-            n, p = self.given.X.shape
-            return models - 1 < int(min(n - 1, p))
-        return not self.message and models - 1 < self.exact.spectrum.rank
-
     def _select_by(
         self, criterion: str, dof: DofKind | None, noise: Noise, rule: Rule | None
     ) -> Selection:
         dof = "exact" if dof is None else dof
-        rule = self.usual_rule if rule is None else rule
+        rule = self._usual_rule if rule is None else rule
         scores, order, used = (
             self.criterion(criterion, dof, noise),
             self.simplest_first(),
@@ -552,7 +471,7 @@ class Path:
             position,
             self.exact.spectrum.n,
             label=lambda place: self.label(int(order[place])),
-            longer=self.is_longer(len(self)),
+            longer=choice.is_longer(self, self.parameter_name, len(self)),
             penalties=self.parameter_name == "alpha",
         )
         return Selection(
@@ -693,13 +612,7 @@ class Path:
             "rss": self.rss,
             "noise_std": np.sqrt(self.noise_variance()),
         }
-        return data_frame(columns | self.criteria())
-
-    def criteria(
-        self, names: Sequence[str] = tuple(criteria.CRITERIA), noise: Noise = None
-    ) -> dict[str, Array]:
-        """Evaluate several criteria; all nan where one is not available (cp without a variance)."""
-        return {name: self._score_or_nan(name, noise) for name in names}
+        return data_frame(columns | criteria_of(self))
 
     def plot(self, **options: Any) -> Any:
         """Draw Degrees of Freedom and errors of all models, `plsdof.plotting.quick_look`."""
@@ -734,10 +647,6 @@ class Path:
             solver=exact.decomposition.solver,
         )
 
-    def with_names(self, names: tuple[str, ...]) -> Self:
-        """Return the same path with names for the columns of X, which new rows must have then."""
-        return replace(self, _names=names, _make=partial(_exact_of, self))
-
     # What other packages need of a path
     # ----------------------------------
 
@@ -749,79 +658,13 @@ class Path:
         """Return what a row of the path is, in words."""
         return plural(index, "component")
 
-    def new_rows(self, X_new: Any, *, sparse: bool = True) -> Any:
-        """Return new rows as the matrix that coefficients multiply, their columns checked."""
-        if self.before is None:
-            return checked_rows(X_new, self.n_features, self.feature_names, sparse=sparse)
-        holes = self.before.fills_holes
-        rows = as_new_rows(X_new, self.n_features, self.feature_names, holes=holes)
-        return np.asarray(self.before.transform(rows))
-
-    def after(
-        self, before: Preparation, rows: Any, names: tuple[str, ...] | None, recipe: Recipe
-    ) -> Self:
-        """Return this path, fitted to prepared rows, as one that takes and keeps rows as they come.
-
-        Held-out rows begin with rows that are not prepared yet: what learns from rows is fitted
-        anew without those that are left out.
-        """
-        prepared = self.require_given()
-        if prepared.in_memory:
-            raw = rows if prepared.kept is None else rows[prepared.kept]
-        else:
-            raw = rows.unprepared(prepared)
-        kept = replace(prepared, X=raw, names=names, is_owned=False, checksum=None)
-        kept.own()
-        return replace(
-            self,
-            recipe=recipe,
-            given=kept,
-            before=before,
-            _prepared=prepared,
-            _make=partial(_exact_of, self),
-            _names=names,
-        )
-
-    @property
-    def looks_at_y(self) -> bool:
-        """Whether the preparation of X depends on y: `dof` holds it fixed then."""
-        return self.before is not None and self.before.looks_at_y
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of X."""
-        return len(self.exact.units.x_mean) if self.given is None else self.given.X.shape[1]
-
-    def features(self) -> Array:
-        """Return what `coef` multiplies, of the training rows. Shape (n_rows, p)."""
-        return np.asarray(self.prepared_rows().X)
-
-    def prepared_rows(self) -> Observations:
-        """Return the training rows as the method sees them."""
-        return self.require_given() if self._prepared is None else self._prepared
-
-    def linear(self, m: int) -> tuple[Array, float]:
-        """Return coefficients and intercept of one model; count only if needed."""
-        run = None if self.is_dual else self.store.run(m)
-        if run is None:
-            return self.exact.coef[m], float(self.exact.intercept[m])
-        coef, (x_mean, y_mean) = run.coef(m), run.centre
-        return coef, y_mean - float(x_mean @ coef)
-
-    def _score_or_nan(self, name: str, noise: Noise) -> Array:
-        try:
-            one_for_all = criteria.CRITERIA[name].noise == "common"
-            return self.criterion(name, noise=None if one_for_all else noise)
-        except NotAvailableError:
-            return np.full(len(self), np.nan)
-
     def _dof(self, kind: str) -> Array:
         if kind == "naive":
             return self.naive_dof
         if kind == "exact":
             return self.dof
         # "clipped"
-        limit = min(self.exact.spectrum.n - 1.0, self.n_features + 1.0)
+        limit = min(self.exact.spectrum.n - 1.0, self.rows.n_features + 1.0)
         return np.minimum(self.dof, limit)
 
     def _noise_for(self, name: str, dof: str, noise: Noise) -> Array:
@@ -845,6 +688,20 @@ class Path:
         return spectrum.outside / spare
 
 
+def criteria_of(
+    path: Path, names: Sequence[str] = tuple(criteria.CRITERIA), noise: Noise = None
+) -> dict[str, Array]:
+    """Evaluate several criteria; all nan where one is not available (cp without a variance)."""
+    found = {}
+    for name in names:
+        one_for_all = criteria.CRITERIA[name].noise == "common"
+        try:
+            found[name] = path.criterion(name, noise=None if one_for_all else noise)
+        except NotAvailableError:
+            found[name] = np.full(len(path), np.nan)
+    return found
+
+
 def end_in_words(message: str, size: int, asked: int | None) -> str | None:
     """Say that a path is empty, or shorter than asked for; None if it is neither."""
     if not message or (asked is None and size > 0):
@@ -866,324 +723,3 @@ def _refitted(path: Path, y: Array) -> Exact:
         return exact
     better = path.recipe.with_options(solver="svd")
     return better.fit(given.X, y, given.weights).exact
-
-
-def _exact_of(path: Path) -> Exact:
-    return path.exact
-
-
-# The paths of the methods: PLS with its scores and loadings, principal components, ridge
-# ---------------------------------------------------------------------------------------
-
-
-def predictors_of(scores: Array, loadings: Array, units: Units) -> Array:
-    """Return ``mean + scale * T P'`` for scores of the first components. Shape (n_new, p)."""
-    size = scores.shape[1]
-    if size > loadings.shape[1]:
-        raise InvalidInputError(
-            f"scores have {plural(size, 'column')}, but the path has "
-            f"{plural(loadings.shape[1], 'component')}; "
-            "give one column per component, as transform returns them."
-        )
-    scale = np.where(np.isfinite(units.x_scale), units.x_scale, 0.0)
-    return np.asarray(scores @ (loadings[:, :size] * scale[:, None]).T + units.x_mean)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ComponentPath(Path):
-    """A path over the number of components 0, 1, ..., M, with scores and loadings."""
-
-    @property
-    def x_scores(self) -> Array:
-        """Orthogonal scores of the training rows. Shape (n_rows, M)."""
-        raise NotImplementedError
-
-    @property
-    def x_loadings(self) -> Array:
-        """What a unit of each score adds to the standardised predictors. Shape (p, M)."""
-        raise NotImplementedError
-
-    @property
-    def x_rotations(self) -> Array:
-        """Scores are standardised predictors times these. Shape (p, M)."""
-        raise NotImplementedError
-
-    @property
-    def y_loadings(self) -> Array:
-        """Coefficients of y on the scores. Shape (M,)."""
-        raise NotImplementedError
-
-    @property
-    def score_lengths(self) -> Array:
-        """(Weighted) lengths of the columns of `x_scores`. Shape (M,)."""
-        raise NotImplementedError
-
-    @property
-    def n_components(self) -> Integers:
-        """Numbers of components 0, 1, ..., M."""
-        return np.arange(len(self))
-
-    def leverage_of(self, weights: Array | None = None) -> Leverage:
-        """Return what the leverages of new rows come from: of all models, or of an average."""
-        size = len(self) - 1 if weights is None else int(np.flatnonzero(weights)[-1])
-        run = None if self.is_dual or weights is None else self.store.run(size)
-        if run is None:
-            R, mean, n = self._rotations(), self.exact.units.x_mean, self.exact.spectrum.n
-        else:
-            R, mean, n = run.rotations(size), run.centre[0], self.require_given().n
-        # A score is in all models with at least as many components.
-        size = min(size, len(R))
-        shares = np.tri(size + 1, size, -1)
-        if weights is not None:
-            shares = np.cumsum(weights[::-1])[::-1][1 : size + 1]
-        return Leverage(rotations=R[:size], shares=shares, mean=mean, n=float(n))
-
-    def _rotations(self) -> Array:
-        """Return what turns centred rows into orthonormal scores, original units. (M, p)."""
-        return (self.x_rotations / self.exact.units.x_scale[:, None] / self.score_lengths).T
-
-    def transform(self, X_new: Any) -> Array:
-        """Return the scores of new rows, dense or sparse, on all components. Shape (n_new, M)."""
-        exact = self.exact
-        rotations = self.x_rotations / exact.units.x_scale[:, None]
-        return exact.centred_times(self.new_rows(X_new), rotations)
-
-    def inverse_transform(self, scores: Any) -> Array:
-        """Return the predictors that scores stand for, ``mean + scale * T P'``. (n_new, p).
-
-        Scores of the first k components are enough; columns that do not vary get their mean.
-        """
-        return predictors_of(as_matrix(scores, "scores"), self.x_loadings, self.exact.units)
-
-    def predict_components(self, X_new: Any, components: Sequence[int]) -> Array:
-        """Predict new rows from some components alone, such as [2, 3]. Shape (n_new,).
-
-            yhat = ybar + sum_j t_j q_j,      j in components (counted from 1)
-
-        with scores t_j and y-loadings q_j. All of 1..m together are the model with m components.
-
-        Examples
-        --------
-        >>> from plsdof import pls_path
-        >>> X = [[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]]
-        >>> path = pls_path(X, [1.0, 2.0, 3.0, 5.0])
-        >>> path.predict_components(X, [1]).round(2), path.predict_components(X, [2]).round(2)
-        (array([1.2 , 1.63, 3.87, 4.3 ]), array([2.3 , 3.37, 2.13, 3.2 ]))
-        """
-        M = len(self) - 1
-        numbers = [as_count(one, "components", minimum=1) for one in _listed(components)]
-        if len(set(numbers)) < len(numbers) or max(numbers, default=0) > M:
-            raise InvalidInputError(
-                f"components must be different numbers in 1..{M}; got {components!r}. The first "
-                "component is 1."
-            )
-        kept = np.array(numbers, dtype=np.intp) - 1
-        q: Array = self.y_loadings
-        return np.asarray(self.exact.units.y_mean + self.transform(X_new)[:, kept] @ q[kept])
-
-
-def _listed(values: Any) -> list[Any]:
-    return list(values) if isinstance(values, Iterable) else [values]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PCRPath(ComponentPath):
-    """Principal components regression for 0..M components, as `pcr_path` makes it.
-
-    Examples
-    --------
-    >>> from plsdof import pcr_path
-    >>> len(pcr_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0]))
-    3
-    """
-
-    usual_rule: ClassVar[Rule] = "global-minimum"
-
-    @property
-    def directions(self) -> Integers:
-        """Which eigenvalue of X'X belongs to which component, largest 0. Shape (M,)."""
-        added = np.diff(self.exact.filter.factors, axis=0)
-        return np.asarray(np.argmax(added, axis=1), dtype=np.intp)
-
-    @cached_property
-    def x_loadings(self) -> Array:
-        """Principal directions V in standardised units, orthonormal columns. Shape (p, M).
-
-        The largest entry of each is positive, as in scikit-learn's PCA.
-        """
-        return read_only(self.exact.decomposition.to_features(self._kept))
-
-    @property
-    def x_rotations(self) -> Array:
-        """The same as `x_loadings`: scores are standardised X times V. Shape (p, M)."""
-        return self.x_loadings
-
-    @cached_property
-    def x_scores(self) -> Array:
-        """Principal component scores of the training rows, U S. Shape (n_rows, M)."""
-        S = self.exact.decomposition.singular_values
-        return read_only(self.exact.to_rows(self._kept * S[:, None]))
-
-    @property
-    def score_lengths(self) -> Array:
-        """Singular values of the chosen directions. Shape (M,)."""
-        return np.asarray(np.abs(self._kept).T @ self.exact.decomposition.singular_values)
-
-    @property
-    def y_loadings(self) -> Array:
-        """Coefficients of y on the scores, z / S. Shape (M,)."""
-        exact = self.exact
-        return read_only(self._kept.T @ (exact.spectrum.z / exact.decomposition.singular_values))
-
-    @cached_property
-    def _kept(self) -> Array:
-        """Return the chosen directions, with their signs, in rotated coordinates. Shape (r, M)."""
-        columns = np.zeros((len(self.exact.spectrum.z), len(self) - 1))
-        columns[self.directions, np.arange(columns.shape[1])] = 1.0
-        V = self.exact.decomposition.to_features(columns)
-        largest = np.argmax(np.abs(V), axis=0)
-        return columns * np.where(V[largest, np.arange(V.shape[1])] < 0, -1.0, 1.0)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PLSPath(ComponentPath):
-    """Partial Least Squares for 0..M components, with scores, weights and loadings.
-
-    Scores, weights, loadings and rotations follow scikit-learn's PLSRegression (signs aside).
-
-    Examples
-    --------
-    >>> from plsdof import pls_path
-    >>> path = pls_path([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 3.0, 5.0])
-    >>> path.dof.round(2), path.x_scores.shape, path.x_weights.shape
-    (array([1.  , 2.15, 3.  ]), (4, 2), (2, 2))
-    """
-
-    @property
-    def filter(self) -> PLSFilter:
-        found = self.exact.filter
-        assert isinstance(found, PLSFilter)
-        return found
-
-    @cached_property
-    def x_weights(self) -> Array:
-        """Orthonormal weight vectors W in standardised units. Shape (p, M)."""
-        return read_only(self.exact.decomposition.to_features(self.filter.weights))
-
-    @cached_property
-    def x_scores(self) -> Array:
-        """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
-        return read_only(self.exact.to_rows(self.filter.scores * self.filter.diagonal))
-
-    @property
-    def score_lengths(self) -> Array:
-        """The diagonal of the bidiagonal matrix L. Shape (M,)."""
-        return self.filter.diagonal
-
-    @cached_property
-    def x_loadings(self) -> Array:
-        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
-        S = self.exact.decomposition.singular_values[:, None]
-        return read_only(
-            self.exact.decomposition.to_features(S * self.filter.scores / self.filter.diagonal)
-        )
-
-    @cached_property
-    def x_rotations(self) -> Array:
-        """R = W (P'W)^{-1}: scores are standardised X times R. Shape (p, M)."""
-        return read_only(self.exact.decomposition.to_features(self._rotated_rotations()))
-
-    @cached_property
-    def y_loadings(self) -> Array:
-        """Coefficients of y on the scores. Shape (M,)."""
-        return read_only(self.filter.loadings / self.filter.diagonal)
-
-    def opls(self, m: int) -> OPLS:
-        """Rotate m components: one that predicts, and m - 1 that are orthogonal to y.
-
-        O-PLS (Trygg & Wold 2002, Journal of Chemometrics 16, 119-128) with m - 1 orthogonal
-        components has the same fit, coefficients and Degrees of Freedom as PLS with m.
-
-        Examples
-        --------
-        >>> from plsdof import pls_path
-        >>> from plsdof.datasets import load_ozone
-        >>> X, y = load_ozone(return_X_y=True)
-        >>> path = pls_path(X, y, 4)
-        >>> found = path.opls(3)
-        >>> found, bool(found.dof == path.dof[3])
-        (OPLS(1 + 2 components, p=12), True)
-        >>> bool(np.allclose(found.predict(X), path.fitted[3]))
-        True
-        """
-        return rotated(self, m)
-
-    def _rotated_rotations(self) -> Array:
-        # X W = T L, so T diag(L) = X (W L^{-1} diag(L)); L is upper bidiagonal.
-        f = self.filter
-        M = len(f.diagonal)
-        if M == 0:
-            return f.weights
-        banded = np.zeros((2, M))
-        banded[0] = f.diagonal
-        banded[1, :-1] = f.superdiagonal[:-1]
-        solved: Array = scipy.linalg.solve_banded((1, 0), banded, f.weights.T, check_finite=False)
-        return solved.T * f.diagonal
-
-    def problem(self) -> Problem | None:
-        if self.given is None:
-            return None
-        scale = bool(self.recipe.options.get("scale", True))
-        return Problem(given=self.prepared_rows(), scale=scale)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RidgePath(Path):
-    """Ridge regression, one model per penalty in ``alphas``, as `ridge_path` makes it.
-
-    Examples
-    --------
-    >>> from plsdof import ridge_path
-    >>> path = ridge_path([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], alphas=[2.0, 1e-9])
-    >>> path.alphas, path.dof.round(2)
-    (array([2.e+00, 1.e-09]), array([1.5, 2. ]))
-    """
-
-    usual_rule: ClassVar[Rule] = "global-minimum"
-
-    @property
-    def alphas(self) -> Array:
-        """The penalties. Shape (K,)."""
-        found = self.exact.filter.parameters
-        assert found is not None
-        return found
-
-    @property
-    def parameters(self) -> Array:
-        """The penalties, in the order given."""
-        return self.alphas
-
-    @property
-    def parameter_name(self) -> str:
-        """Models differ in "alpha"."""
-        return "alpha"
-
-    def leverage_of(self, weights: Array | None = None) -> Leverage:
-        """Return what the leverages 1/n + sum_i f_i u_i^2 of new rows come from, u = V'x / S."""
-        exact = self.exact.complete()
-        basis, factors = exact.decomposition.feature_basis, exact.filter.factors
-        return Leverage(
-            rotations=(basis / exact.decomposition.singular_values).T / exact.units.x_scale,
-            shares=factors if weights is None else weights @ factors[: len(weights)],
-            mean=exact.units.x_mean,
-            n=float(exact.spectrum.n),
-        )
-
-    def same_models(self) -> Recipe:
-        return self.recipe.with_options(alphas=self.alphas)
-
-    def simplest_first(self) -> Integers:
-        return np.argsort(-self.alphas, kind="stable")
-
-    def label(self, index: int) -> str:
-        return f"alpha = {self.alphas[index]:g}"

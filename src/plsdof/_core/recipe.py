@@ -6,6 +6,7 @@ path has one.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -122,7 +123,7 @@ class Recipe:
         chain = self.prepare()
         if (source := opened(X, y, sample_weight)) is not None:
             path = self.method.path(source.prepared(chain), **self.options)
-            return path.after(chain, source, path.feature_names, recipe=self)
+            return self._prepared(path, chain, source, path.feature_names)
         kept = None
         if isinstance(X, Observations):
             rows, y, sample_weight, names, kept = X.X, X.y, X.weights, X.names, X.kept
@@ -131,11 +132,36 @@ class Recipe:
             y = as_response(y, len(rows))
         prepared = chain.fit_transform(rows, y, sample_weight)
         path = self.method.path(prepared, y, sample_weight=sample_weight, **self.options)
-        path = path.after(chain, rows, names, recipe=self)
+        path = self._prepared(path, chain, rows, names)
         if kept is None:
             return path
         # Folds are those of all rows, also of those without weight.
-        return replace(path, given=replace(path.require_given(), kept=kept))
+        return replace(path, given=replace(path.rows.require(), kept=kept))
+
+    def _prepared(
+        self, path: "Path", before: Preparation, rows: Any, names: tuple[str, ...] | None
+    ) -> "Path":
+        """Return a path of prepared rows as one that takes and keeps rows as they come.
+
+        Folds begin with rows that are not prepared yet: what learns from rows is fitted anew
+        without those that are held out.
+        """
+        prepared = path.rows.require()
+        if prepared.in_memory:
+            raw = rows if prepared.kept is None else rows[prepared.kept]
+        else:
+            raw = rows.unprepared(prepared)
+        given = replace(prepared, X=raw, names=names, is_owned=False, checksum=None)
+        given.own()
+        return replace(
+            path,
+            recipe=self,
+            given=given,
+            _before=before,
+            _prepared=prepared,
+            _make=partial(getattr, path, "exact"),
+            _names=names,
+        )
 
     def __call__(self, X: Any, y: Any, sample_weight: Any = None) -> "Path":
         return self.fit(X, y, sample_weight)

@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.left_out import ALL_DIGITS, MOST_COMPONENTS, PATIENCE, LeftOut, hold_out
+from plsdof._core.left_out import (
+    ALL_DIGITS,
+    MOST_COMPONENTS,
+    PATIENCE,
+    LeftOut,
+    Problem,
+    folds_of,
+    hold_out,
+)
 from plsdof._core.parallel import run_each
 from plsdof._core.recursion import Integers, Run, Split
+from plsdof._core.routes import COEF_ERROR
 from plsdof._core.threads import threads_for
 from plsdof._core.warnings import quietly
 
@@ -58,6 +67,48 @@ class Store:
         self._run: Run | None = None
         self.q: dict[bytes, Array] = {}  # Q of held-out rows, by folds: `chemometrics.rows`
 
+    # What can be said without counting
+    # ---------------------------------
+
+    def has(self, m: int) -> bool:
+        """Whether model m is known to exist."""
+        return m < len(self.path) if self.path.is_counted else self.run(m) is not None
+
+    def linear(self, m: int) -> tuple[Array, float]:
+        """Return coefficients and intercept of one model; count only if needed."""
+        run, path = None if self.path.rows.is_dual else self.run(m), self.path
+        if run is None:
+            return path.exact.coef[m], float(path.exact.intercept[m])
+        coef, (x_mean, y_mean) = run.coef(m), run.centre
+        return coef, y_mean - float(x_mean @ coef)
+
+    def most_components(self) -> int:
+        """Return how many components the recursion goes to."""
+        asked = self.path.recipe.options.get("max_components")
+        if self.path.is_counted:
+            return len(self.path) - 1
+        n, p = self.path.rows.require().X.shape
+        return int(min(n - 1, p)) if asked is None else int(asked)
+
+    # Held-out rows
+    # -------------
+
+    def folds(self, cv: Any, groups: Any) -> tuple[Integers, int | None]:
+        """Return the fold of every row, and the number of groups if there are any."""
+        return folds_of(self.path.rows.require(), cv, groups)
+
+    def fold_problem(self) -> Problem | None:
+        """Return what the recursion takes of fits without some rows; None if these learn steps."""
+        before = self.path.rows.before
+        return None if before is not None and before.learns_from_rows else self.path.problem()
+
+    def fit_rows(self, rows: Integers, level: float = 0.0) -> "Path":
+        """Fit the same method to some of the training rows, to y less a level."""
+        given = self.path.rows.require_in_memory()
+        weights = None if given.weights is None else given.weights[rows]
+        recipe = self.path.rows.same_models()
+        return recipe.fit(given.X[rows], given.y[rows] - level, weights)
+
     def left_out(
         self, fold: Integers, groups: int | None, *, through: int | None, walk: bool = False
     ) -> LeftOut:
@@ -80,8 +131,8 @@ class Store:
             enough = known.complete or (walk and known.for_choice)
             if enough if through is None else through < len(known.left_out.rss):
                 return known.left_out
-        wanted = self.path.most_components() if through is None else through
-        split, given = Split.of(fold), self.path.require_given()
+        wanted = self.most_components() if through is None else through
+        split, given = Split.of(fold), self.path.rows.require()
         given.require_unchanged()
         held = self._by_recursion(
             split, min(wanted, MOST_COMPONENTS) if walk else wanted, walk=walk
@@ -112,7 +163,7 @@ class Store:
         self, split: Split, through: int, *, walk: bool = False
     ) -> dict[str, Any] | None:
         """Leave out all folds at once; None if that is not certain, or there is no recursion."""
-        problem = self.path.fold_problem()
+        problem = self.fold_problem()
         if problem is None:
             return None
         run = hold_out(problem, split, through, patience=PATIENCE if walk else None)
@@ -131,7 +182,7 @@ class Store:
 
     def _refitted(self, split: Split, n_jobs: int | None) -> dict[str, Any]:
         """Fit every fold by itself; a fold with fewer models repeats its last one."""
-        K, path, given = len(self.path), self.path, self.path.require_given()
+        K, path, given = len(self.path), self.path, self.path.rows.require()
         y = given.y
         residuals, leverage = np.empty((2, K, len(split.rows)))
         rounding, exhausted = np.zeros(K), np.zeros((K, split.count), dtype=bool)
@@ -143,7 +194,7 @@ class Store:
                 parts = run_each(work, range(split.count), n_jobs=n_jobs)
         else:
             with quietly():
-                parts = list(given.X.refitted(path.same_models(), given, split))
+                parts = list(given.X.refitted(path.rows.same_models(), given, split))
         start = 0
         for f, (part, test) in enumerate(zip(parts, split.tests, strict=True)):
             here, start = slice(start, start + len(test)), start + len(test)
@@ -168,7 +219,9 @@ class Store:
     def run(self, m: int) -> Run | None:
         """Return the recursion on all rows with m components; None if it has not all digits."""
         given, problem = self.path.given, None
-        if given is None or self.path.has_digits:
+        if given is None or (
+            self.path.is_counted and bool(np.all(self.path.exact.coef_error <= COEF_ERROR))
+        ):
             return None
         if not self._has_all_digits(m):
             problem = self.path.problem()
@@ -197,10 +250,10 @@ def _predict_without(
     fold: int, *, path: "Path", split: Split, through: int, level: float
 ) -> Predicted:
     """Predict y less a level of the rows of a fold by a fit to others."""
-    given, test = path.require_rows(), split.tests[fold]
+    given, test = path.rows.require_in_memory(), split.tests[fold]
     train = split.fitted(fold, len(given.y))
     if len(train) == 1:  # one row fits a mean only
         values = np.full((1, len(test)), given.y[train[0]] - level)
         return Predicted(values=values, leverage=np.ones_like(values), error=np.zeros_like(values))
     with quietly():
-        return path.fit_rows(train, level).at(given.X[test], through)
+        return path.store.fit_rows(train, level).at(given.X[test], through)

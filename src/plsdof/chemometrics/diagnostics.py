@@ -19,7 +19,7 @@ from scipy.special import fdtri
 from plsdof._core.display import as_html, data_frame, one_line
 from plsdof._core.inputs import Array, as_count, as_level, read_only
 from plsdof._core.model import as_model, as_path
-from plsdof._core.path import PCRPath, PLSPath
+from plsdof._core.paths import PCRPath, PLSPath
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.variants.kernel import KernelPLSPath
 
@@ -110,7 +110,7 @@ def as_score_path(path: Any, *, plain: bool = False) -> PLSPath:
     and what is defined through the singular vectors of X would silently be something else.
     """
     found = isinstance(path, PLSPath)
-    if not found or (plain and (path.is_dual or hasattr(path, "metric"))):
+    if not found or (plain and (path.rows.is_dual or hasattr(path, "metric"))):
         raise InvalidInputError(
             f"path must be a PLSPath, as made by pls_path, or a fitted PLSRegressor; got "
             f"{type(path).__name__}."

@@ -25,7 +25,7 @@ from plsdof._core.exact import Exact
 from plsdof._core.inputs import Array
 from plsdof._core.left_out import conformal_quantile, usual_folds
 from plsdof._core.model import Model, as_model
-from plsdof._core.path import PLSPath
+from plsdof._core.paths import PLSPath
 from plsdof._core.standardize import standardize_observations
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.diagnostics import (
@@ -173,10 +173,10 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
     """
     model = as_model(model)
     path, known = as_score_path(model.path), model.left_out_or_none
-    given = path.require_rows()
+    given = path.rows.require_in_memory()
     count = None
     if cv is not None:
-        fold = path.folds(min(cv, len(given.y)) if isinstance(cv, int) else cv, None)[0]
+        fold = path.store.folds(min(cv, len(given.y)) if isinstance(cv, int) else cv, None)[0]
     elif known is not None:
         fold, count = known.fold, known.groups
     else:
@@ -189,7 +189,7 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
     rows = partial(LeftOutValues, weights=weights, units=len(given.y) if count is None else count)
     return LeftOutRows(
         t2=rows(values=inputs.read_only(t2)),
-        q=None if path.is_dual else rows(values=_left_out_q(path, fold, model.index)),
+        q=None if path.rows.is_dual else rows(values=_left_out_q(path, fold, model.index)),
     )
 
 
@@ -197,11 +197,11 @@ def _left_out_q(path: PLSPath, fold: Integers, m: int) -> Array:
     """Return Q of the held-out rows, by as many components as are asked for together; kept."""
     known, key = path.store.q, fold.tobytes()
     if key not in known or len(known[key]) <= m:
-        most = max(1, m, min(path.most_components(), _AT_ONCE))
-        X, found = path.require_rows().X, np.zeros((most + 1, len(fold)))
+        most = max(1, m, min(path.store.most_components(), _AT_ONCE))
+        X, found = path.rows.require_in_memory().X, np.zeros((most + 1, len(fold)))
         with quietly():  # what there is to say of a fold was said of all rows
             for f in range(int(fold.max()) + 1):
-                part, test = path.fit_rows(np.flatnonzero(fold != f)), fold == f
+                part, test = path.store.fit_rows(np.flatnonzero(fold != f)), fold == f
                 found[:, test] = _squared_residuals(as_score_path(part), X[test], most)
         known[key] = inputs.read_only(found)
     values: Array = known[key][m]
@@ -210,14 +210,12 @@ def _left_out_q(path: PLSPath, fold: Integers, m: int) -> Array:
 
 def _squared_residuals(path: PLSPath, X_new: Array, most: int) -> Array:
     """Return what the first 0, ..., ``most`` components leave of new rows. (most + 1, n_new)."""
-    data = standardize_observations(
-        path.prepared_rows(), scale=path.recipe.options.get("scale", True)
-    )
+    data = standardize_observations(path.rows.seen(), scale=path.recipe.options.get("scale", True))
     unit, mean = row_units(data.units.x_scale), data.units.x_mean
-    most_here = min(most, path.most_components())
+    most_here = min(most, path.store.most_components())
     reach = path.leverage_of(np.eye(most_here + 1)[-1])
     rotations = np.where(np.isfinite(unit), unit, 0.0) * reach.rotations
-    left = (path.new_rows(X_new) - mean) / unit
+    left = (path.rows.new(X_new) - mean) / unit
     # Scores are orthonormal over the training rows, so that these times them are the loadings.
     scores, loadings = left @ rotations.T, data.X.T @ (data.X @ rotations.T)
     found = [squared_rows(left)]
@@ -235,7 +233,7 @@ def _is_cross_validated(limit: str | None) -> bool:
 
 def has_left_out_limits(path: PLSPath) -> bool:
     """Whether limits can come from cross-validation: data in memory, and enough of them."""
-    return path.in_memory and len(path.response()) >= _FEWEST
+    return path.rows.in_memory and len(path.response()) >= _FEWEST
 
 
 def hotelling_t2(
@@ -383,7 +381,7 @@ def score_spread(path: PLSPath, level: float) -> tuple[Array, Array]:
 
 def standardized_rows(path: PLSPath, X_new: Any) -> Array:
     """Return new rows in the units of the fit."""
-    rows: Array = path.new_rows(X_new, sparse=False)
+    rows: Array = path.rows.new(X_new, sparse=False)
     units = path.exact.units
     return (rows - units.x_mean) / row_units(units.x_scale)
 
@@ -728,7 +726,7 @@ def outliers(
     model = replace(model, weights=None)  # of an average the model with the largest weight
     labels, rows, error = inputs.row_labels(y if training else X_new), None, None
     if not training:
-        rows = path.new_rows(model.prepared(X_new), sparse=False)
+        rows = path.rows.new(model.prepared(X_new), sparse=False)
         predicted = path.exact.predict(rows)[model.row]
         error = None if y is None else inputs.as_response(y, len(predicted)) - predicted
     elif y is not None and not np.allclose(

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.fit import pls_path
 from plsdof._core.inputs import Array, as_count, as_weights, read_only
-from plsdof._core.path import PLSPath
+from plsdof._core.paths import PLSPath
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.diagnostics import vip
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
@@ -209,7 +209,7 @@ def _spelled(mask: Mask) -> str:
 def _important(trials: _Trials) -> None:
     """Fit the sets of columns above the thresholds of variable importance, each once."""
     path = trials.path
-    values = vip(path[max(1, trials.index)]) if len(path) > 1 else np.zeros(path.n_features)
+    values = vip(path[max(1, trials.index)]) if len(path) > 1 else np.zeros(path.rows.n_features)
     masks = {f"VIP >= {threshold:g}": values >= threshold for threshold in VIP_THRESHOLDS}
     # A set that is empty, or the same as the one before, is not another one.
     every = pairwise([np.ones(len(values), dtype=bool), *masks.values()])

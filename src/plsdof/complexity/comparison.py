@@ -18,7 +18,7 @@ from plsdof._core.inputs import (
     opened_table,
     read_only,
 )
-from plsdof._core.path import Path
+from plsdof._core.path import Path, criteria_of
 from plsdof._core.recipe import Recipe
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.selection.cross_validation import cross_validate
@@ -87,7 +87,7 @@ class Comparison:
         Comparison(8 models: pls 4, pcr 4, criteria=('aic', 'bic'))
         """
         each, sizes = paths.values(), [len(path) for path in paths.values()]
-        scores = [path.criteria(criteria, "jacobian") for path in each]
+        scores = [criteria_of(path, criteria, "jacobian") for path in each]
         known = [
             np.append((errors or {}).get(name, ()), np.full(size, np.nan))[:size]
             for name, size in zip(paths, sizes, strict=True)

@@ -299,7 +299,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
             model = self._fit_model(X, response, weights, groups)
         if elsewhere:
             path = model.path
-            self.n_features_in_ = path.n_features
+            self.n_features_in_ = path.rows.n_features
             self.__dict__.pop("feature_names_in_", None)
             if path.feature_names is not None:
                 self.feature_names_in_ = np.array(path.feature_names, dtype=object)
@@ -427,10 +427,12 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         if choice == "average":
             return path.average(groups=groups, cv=self._cv)
         if choice == "cv":
-            folds, recipe = 10 if self._cv is None else self._cv, path.same_models()
+            folds, recipe = 10 if self._cv is None else self._cv, path.rows.same_models()
             results = cross_validate(X, y, recipe, folds, groups, sample_weight=weights)
             selection = results.select(rule=getattr(self, "rule", None) or "minimum")
-            if not path.has(selection.index):  # folds may have models that all rows do not have
+            if not path.store.has(
+                selection.index
+            ):  # folds may have models that all rows do not have
                 selection = replace(selection, index=min(selection.index, len(path) - 1))
         elif choice == LEFT_OUT:
             selection = path.select(groups=groups, cv=self._cv)
@@ -682,7 +684,7 @@ class ComponentRegressor(PathRegressor[PathType]):
     def _fixed_index(self, path: Path) -> int:
         # Fewer than wanted where the data support no more (with a warning).
         wanted = inputs.as_count(self.n_components, "n_components")
-        return wanted if path.has(wanted) else min(wanted, len(path) - 1)
+        return wanted if path.store.has(wanted) else min(wanted, len(path) - 1)
 
     def _options(self) -> dict[str, Any]:
         chosen = isinstance(self.n_components, str)

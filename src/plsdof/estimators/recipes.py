@@ -11,7 +11,8 @@ from plsdof._core.choice import LEFT_OUT, Pools
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array
 from plsdof._core.model import Mixture, Model, members_of, pooled
-from plsdof._core.path import Path, PLSPath
+from plsdof._core.path import Path
+from plsdof._core.paths import PLSPath
 from plsdof._core.recipe import Recipe
 from plsdof._core.warnings import warn_caller
 from plsdof.chemometrics.preprocessing import (
@@ -223,7 +224,7 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
         self.__dict__.pop("coef_", None)
         self.recipe_ = model.selection.recipe_name
         paths = [one.path for one in members_of(model)]
-        if all(path.before is None or path.before.is_linear for path in paths):
+        if all(path.rows.before is None or path.rows.before.is_linear for path in paths):
             self.coef_, self.intercept_ = linear_in_x(model, self.n_features_in_)
 
     @property
@@ -246,7 +247,7 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
     @property
     def dof_kind_(self) -> str:
         """Whether Degrees of Freedom are "exact" or, where a recipe looks at y, "left-out"."""
-        looks = any(one.path.looks_at_y for one in members_of(self.model_))
+        looks = any(one.path.rows.looks_at_y for one in members_of(self.model_))
         return "left-out" if looks else "exact"
 
 
@@ -255,7 +256,7 @@ def linear_in_x(model: Model, p: int) -> tuple[Array, float]:
     coef, intercept = np.zeros(p), 0.0
     shares = model.shares if isinstance(model, Mixture) else np.ones(1)
     for share, one in zip(shares, members_of(model), strict=True):
-        own, level, before = np.array(one.coef), one.intercept, one.path.before
+        own, level, before = np.array(one.coef), one.intercept, one.path.rows.before
         if before is not None:
             origin = np.asarray(before.transform(np.zeros((1, p))))[0]
             level += float(origin @ own)

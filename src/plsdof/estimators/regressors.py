@@ -11,7 +11,8 @@ from plsdof._core.criteria import DofKind, Noise
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, as_choice, as_positive
 from plsdof._core.model import Mixture, Model
-from plsdof._core.path import Path, PCRPath, PLSPath, RidgePath
+from plsdof._core.path import Path
+from plsdof._core.paths import PCRPath, PLSPath, RidgePath
 from plsdof._core.recipe import Recipe
 from plsdof.chemometrics.diagnostics import vip
 from plsdof.chemometrics.preprocessing import (

@@ -131,7 +131,7 @@ def left_out_coefs(model: Any, cv: Any = None) -> tuple[Array, Array]:
     """
     model = as_model(model)
     path, known = model.path, model.left_out_or_none
-    if path.is_dual:
+    if path.rows.is_dual:
         raise NotAvailableError(
             "The jackknife compares coefficients of fits without single rows, and kernel PLS has "
             "one coefficient per row; use covariance 'homoscedastic' or 'hc3'."
@@ -139,11 +139,11 @@ def left_out_coefs(model: Any, cv: Any = None) -> tuple[Array, Array]:
     if cv is None and known is not None and known.groups is not None:
         fold = known.fold
     else:
-        fold = path.folds("loo" if cv is None else cv, None)[0]
+        fold = path.store.folds("loo" if cv is None else cv, None)[0]
     split, mean = Split.of(fold), model.exact.units.x_mean
     weights = np.eye(model.index + 1)[-1] if model.weights is None else model.weights
     active = np.flatnonzero(weights)
-    problem, largest = path.fold_problem(), int(active.max())
+    problem, largest = path.store.fold_problem(), int(active.max())
     if problem is not None and problem.kernel is None:
         run = hold_out(problem, split, largest, keep=True)
         if run is not None and len(run.rss) > largest:
@@ -153,10 +153,10 @@ def left_out_coefs(model: Any, cv: Any = None) -> tuple[Array, Array]:
                     coef[f] += weights[m] * run.coef(int(m), f)
             return coef, run.y_means[:-1] + np.vecdot(mean - run.x_means[:-1], coef)
     fits, heights = [], []
-    rows = np.arange(len(path.require_rows().y))
+    rows = np.arange(len(path.rows.require_in_memory().y))
     for test in split.tests:
         with quietly():
-            part = path.fit_rows(np.setdiff1d(rows, test)).exact
+            part = path.store.fit_rows(np.setdiff1d(rows, test)).exact
         one = weights[active] @ part.coef[np.minimum(active, len(part.dof) - 1)]
         fits.append(one)
         heights.append(part.units.y_mean + float((mean - part.units.x_mean) @ one))

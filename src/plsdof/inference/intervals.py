@@ -607,7 +607,7 @@ def noise_interval(model: Any, *, level: float = 0.95) -> Interval:
     model = as_model(model)
     estimate = require_noise(model, "jacobian")
     nu = satterthwaite(model)
-    has_rows = model.path.in_memory
+    has_rows = model.path.rows.in_memory
     if has_rows:
         share = residual_share(model)
         excess = _upper_excess_kurtosis(model, share)

@@ -29,9 +29,9 @@ JACKKNIFE = (
 def jackknife_beside(model: Model, found: CoefficientInference) -> Array | None:
     """Return standard errors for rows that are a sample, where they are far from those found."""
     path = model.path
-    if found.covariance != "homoscedastic" or not path.in_memory or path.is_dual:
+    if found.covariance != "homoscedastic" or not path.rows.in_memory or path.rows.is_dual:
         return None
-    if path.require_rows().X.size > _MOST_FITTED:
+    if path.rows.require_in_memory().X.size > _MOST_FITTED:
         return None
     with contextlib.suppress(NotAvailableError):
         other = coefficient_inference(model, covariance="jackknife").std_error

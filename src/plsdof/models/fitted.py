@@ -11,7 +11,7 @@ from plsdof._core.criteria import Noise
 from plsdof._core.inputs import Array, as_choice, read_only
 from plsdof._core.left_out import REACTION
 from plsdof._core.model import Fitted, Mixture, Model, members_of, unwrapped
-from plsdof._core.path import PLSPath
+from plsdof._core.paths import PLSPath
 from plsdof._core.threads import cached_property
 from plsdof.chemometrics import diagnostics
 from plsdof.chemometrics import rows as distances
@@ -157,7 +157,7 @@ class FittedPredictor(Predictor):
             X = self.preprocessing.transform(X)
         X = self.opened.models[0].prepared(X)
         every = [each for one in self.opened.models for each in members_of(one)]
-        return tuple(Centred(one.path.new_rows(X), one.centre[0]) for one in every)
+        return tuple(Centred(one.path.rows.new(X), one.centre[0]) for one in every)
 
     def frozen(self, *, intervals: bool = True) -> Predictor:
         """Return the predictor as arrays, without the data it was fitted to.
@@ -165,7 +165,7 @@ class FittedPredictor(Predictor):
         ``intervals`` says whether to keep what intervals "normal", T^2 and Q need.
         """
         shared = not any(
-            isinstance(one, Mixture) or one.path.is_dual or one.path.before is not None
+            isinstance(one, Mixture) or one.path.rows.is_dual or one.path.rows.before is not None
             for one in self.opened.models
         )
         responses = [one.frozen(keep=intervals) for one in self.responses]  # type: ignore[attr-defined]
@@ -368,7 +368,7 @@ class FittedResponse(Response):
             for one in fields(Response)
             if one.name not in _COUNTED
         }
-        has_scores = path.given is not None or (keep and not path.is_dual)
+        has_scores = path.given is not None or (keep and not path.rows.is_dual)
         values["members"] = tuple(
             Member(
                 coef=one.coef,
@@ -382,9 +382,15 @@ class FittedResponse(Response):
         if counted:
             values |= {"dof": self.dof, "noise_variance": self.noise_variance}
             values |= {"sec": self.sec} if single else {}
-        if single and keep and not path.is_dual and math.isfinite(model.dof) and self.has_intervals:
+        if (
+            single
+            and keep
+            and not path.rows.is_dual
+            and math.isfinite(model.dof)
+            and self.has_intervals
+        ):
             values["normal"] = self._compact()
-        if keep and not path.is_dual:
+        if keep and not path.rows.is_dual:
             values["check"] = self.check
         return Response(**values)
 
@@ -393,8 +399,8 @@ class FittedResponse(Response):
         normal, path = self.normal, self.model.path
         # A file has no infinity; so many are as good to 12 digits.
         factor, level, df = normal.factor, normal.level, min(normal.df, 1e12)
-        if path.in_memory:
-            given = path.prepared_rows()
+        if path.rows.in_memory:
+            given = path.rows.seen()
             reach = level + (given.X - self.model.centre[0]) @ factor.T
             root = given.row_scale
             reach = reach if root is None else root[:, None] * reach
@@ -421,7 +427,7 @@ def _row_check(model: Model, rotations: Array) -> RowCheck:
         rows = distances.left_out_rows(model)
         facts = {"weights": read_only(rows.t2.weights), "units": float(rows.t2.units)}
         facts |= {"t2": rows.t2.values} if m > 0 else {}
-    if not path.is_dual:
+    if not path.rows.is_dual:
         B = distances.residual_factor(path, m)
         variances = distances.residual_variances(path, B)
         facts |= {"residual_variances": read_only(variances)}
@@ -447,7 +453,8 @@ def _preparation(model: Model, before: Sequence[Any]) -> Preparation:
         kernel=None if inputs is None else _kernel(model, inputs),
         # A path whose recipe prepares has a chain of its own, which comes last.
         preprocessing=_chain(
-            [*before, path.before], len(x_mean) if path.before is None else path.n_features
+            [*before, path.rows.before],
+            len(x_mean) if path.rows.before is None else path.rows.n_features,
         ),
     )
 
@@ -528,7 +535,7 @@ def opened(model: Model | PLS2Model | Fitted) -> Opened:
         before = getattr(model.prepare, "before", ())
         return Opened(
             models=[model],
-            n_columns=model.path.n_features,
+            n_columns=model.path.rows.n_features,
             before=list(before),
             names=model.path.feature_names,
         )

@@ -354,7 +354,7 @@ def overview_figure(
     dof.set_title("What the models cost")
     CriterionDisplay.from_path(model, response=response, ax=choice)
     choice.set_title("How the model was chosen" if model.selection else "How well models predict")
-    if model.path.is_dual:  # coefficients of a kernel belong to rows
+    if model.path.rows.is_dual:  # coefficients of a kernel belong to rows
         coefficients.remove()
     else:
         options: Any = {"level": level, "per": None, "response": response, "ax": coefficients}

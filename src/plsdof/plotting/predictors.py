@@ -85,7 +85,7 @@ class SpectraDisplay(style.Display):
         """
         found = as_model(model)
         rows, path = found.prepared(X), found.path
-        rows = np.asarray(rows if path.is_dual else path.new_rows(rows, sparse=False))
+        rows = np.asarray(rows if path.rows.is_dual else path.rows.new(rows, sparse=False))
         same = np.shape(X) == rows.shape and np.array_equal(X, rows)
         names, title = (
             path.feature_names or feature_names(X),
@@ -268,7 +268,7 @@ class CoefficientDisplay(FeatureDisplay):
             predictors are wavelengths.
         """
         model = as_model(model)
-        if model.path.is_dual:
+        if model.path.rows.is_dual:
             raise NotAvailableError(
                 "A kernel model has one coefficient per training row and none per predictor, so "
                 "there are no coefficients to draw; see PredictionDisplay for the fit."

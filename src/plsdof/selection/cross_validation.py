@@ -504,7 +504,7 @@ def _of_recipe(
         if plain:  # nobody else gets hold of the data, so that no copy is needed
             X, y, sample_weight = as_observations(X, y, sample_weight), None, None
         path = recipe.fit(X, y, sample_weight)
-        given = path.require_given()
+        given = path.rows.require()
         kept = np.arange(given.n_given) if given.kept is None else np.flatnonzero(given.kept)
         response = np.zeros(given.n_given)
         response[kept] = given.y
@@ -517,7 +517,7 @@ def _of_recipe(
             trains = [None if one is None else place[one[given.kept[one]]] for one in trains]
         split = Split.given([np.sort(test) for test in tests], trains)
         smallest = min(fold.n_fitted for fold in folds)
-        found = path.store.hold_out(split, min(path.most_components(), smallest - 1), n_jobs)
+        found = path.store.hold_out(split, min(path.store.most_components(), smallest - 1), n_jobs)
     # Models that all folds have.
     exhausted, asked = found["exhausted"], recipe.options.get("max_components")
     wanted = len(exhausted) if asked is None else asked + 1

@@ -32,7 +32,7 @@ from plsdof._core.inputs import (
     require_flag,
 )
 from plsdof._core.left_out import Problem
-from plsdof._core.path import PLSPath
+from plsdof._core.paths import PLSPath
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.spectrum import BACKWARD, Decomposition
 from plsdof._core.standardize import (
@@ -45,6 +45,7 @@ from plsdof._core.standardize import (
 )
 from plsdof._core.store import Predicted
 from plsdof._core.threads import threads_for
+from plsdof._core.training import TrainingRows
 from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -345,6 +346,34 @@ def _pooled(eigenvalues: Array, resolved: npt.NDArray[np.bool_], error: float) -
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class KernelRows(TrainingRows):
+    """Training rows that new rows are compared with by a kernel."""
+
+    inputs: KernelInputs
+    names: tuple[str, ...] | None
+
+    def new(self, X_new: Any, *, sparse: bool = True) -> Array:  # noqa: ARG002
+        """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
+        return self.inputs.values(X_new, self.names)
+
+    def design(self) -> Array:
+        """Return the kernel matrix of the training rows."""
+        return self.inputs.training_values()
+
+    @property
+    def is_dual(self) -> bool:
+        """True: `coef` has one entry per training row."""
+        return True
+
+    def same_models(self) -> Recipe:
+        """Return the recipe; that of a given kernel matrix finds its values by row numbers."""
+        if self.inputs.gram is None:
+            return self.path.recipe
+        # Of some rows, as their numbers find the kernel values.
+        return self.path.recipe.with_options(kernel=self.inputs.kernel.function, scale=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class KernelPLSPath(PLSPath):
     """Kernel Partial Least Squares for 0..M components.
 
@@ -368,18 +397,17 @@ class KernelPLSPath(PLSPath):
             "is nothing to transform them back to; use pls_path for that."
         )
 
-    def new_rows(self, X_new: Any, *, sparse: bool = True) -> Array:  # noqa: ARG002
-        """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
-        return self._inputs.values(X_new, self._names)
+    @property
+    def rows(self) -> TrainingRows:
+        """The training rows, and the kernel values of new rows with them."""
+        return KernelRows(
+            self, self._before, self._prepared, inputs=self._inputs, names=self._names
+        )
 
     @property
     def feature_names(self) -> None:
         """None: coefficients belong to rows, not to columns."""
         return None
-
-    def features(self) -> Array:
-        """Return the kernel matrix of the training rows."""
-        return self._inputs.training_values()
 
     def _counted_at(self, rows: Array) -> Predicted:
         """Return predictions with the errors of coefficients in the space of the features."""
@@ -402,18 +430,6 @@ class KernelPLSPath(PLSPath):
         centred = _centred(values, np.full(len(values), 1.0 / len(values)))
         size = self._inputs.kernel.roundings * len(values) * float(np.abs(values).max())
         return Problem(given=self.given, scale=False, kernel=centred, size=size)
-
-    def same_models(self) -> Recipe:
-        """Return the recipe; that of a given kernel matrix finds its values by row numbers."""
-        if self._inputs.gram is None:
-            return self.recipe
-        # Of some rows, as their numbers find the kernel values.
-        return self.recipe.with_options(kernel=self._inputs.kernel.function, scale=False)
-
-    @property
-    def is_dual(self) -> bool:
-        """True: `coef` has one entry per training row."""
-        return True
 
     def __repr__(self) -> str:
         n = self.exact.spectrum.n if self.given is None else self.given.n

@@ -32,7 +32,7 @@ from plsdof._core.inputs import (
     require_flag,
 )
 from plsdof._core.left_out import Problem
-from plsdof._core.path import PLSPath
+from plsdof._core.paths import PLSPath
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.routes import is_accurate
 from plsdof._core.spectrum import SOLVERS, Decomposition, Solver, decompose

@@ -37,7 +37,7 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import LeftOut, folds_of
 from plsdof._core.model import Model
-from plsdof._core.path import PLSPath
+from plsdof._core.paths import PLSPath
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.recursion import Integers, Split
 from plsdof._core.rounding import ROUNDINGS
@@ -200,7 +200,7 @@ class ResponsePath(PLSPath):
 
     def refit(self, y: Any) -> Self:
         """Fit the same to another response in the place of this one."""
-        given = self.require_rows()
+        given = self.rows.require_in_memory()
         return cast("Self", self.recipe.fit(given.X, y, given.weights))
 
     def problem(self) -> None:
@@ -216,13 +216,6 @@ class ResponsePath(PLSPath):
         """Held-out rows of all responses together, as this one sees them."""
         return _JointStore(self)
 
-    def fit_rows(self, rows: Integers, level: float = 0.0) -> "ResponsePath":
-        """Fit all responses, less a level, to some of the training rows."""
-        given = self.require_rows()
-        weights = None if given.weights is None else given.weights[rows]
-        part = self.whole.recipe.fit(given.X[rows], self.whole.Y[rows] - level, weights)
-        return cast("PLS2Path", part).responses[self.number]
-
 
 class _JointStore(Store):
     """Held-out rows of one response: all responses leave them out together."""
@@ -230,6 +223,14 @@ class _JointStore(Store):
     def left_out(self, fold: Integers, groups: int | None, **_: Any) -> LeftOut:
         path = cast("ResponsePath", self.path)
         return path.whole.of_response(path.whole.leave_out(fold, groups), path.number)
+
+    def fit_rows(self, rows: Integers, level: float = 0.0) -> ResponsePath:
+        """Fit all responses, less a level, to some of the training rows."""
+        path = cast("ResponsePath", self.path)
+        given = path.rows.require_in_memory()
+        weights = None if given.weights is None else given.weights[rows]
+        part = path.whole.recipe.fit(given.X[rows], path.whole.Y[rows] - level, weights)
+        return cast("PLS2Path", part).responses[path.number]
 
 
 # All responses together
@@ -513,10 +514,6 @@ class PLS2Path:
     def label(self, index: int) -> str:
         """Return what a row of the path is, in words."""
         return plural(index, "component")
-
-    def is_longer(self, models: int) -> bool:
-        """Whether there are further models behind so many."""
-        return not self.message and models <= self.joint.spectra[0].rank
 
     def average(self, *, groups: Any = None, cv: Any = None, loss: Loss = "squared") -> "PLS2Model":
         """Average the models with one set of weights for all responses; see `Path.average`."""

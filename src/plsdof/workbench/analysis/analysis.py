@@ -26,7 +26,8 @@ from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Mixture, Model, as_model, chosen_from, pooled
-from plsdof._core.path import Path, PLSPath
+from plsdof._core.path import Path
+from plsdof._core.paths import PLSPath
 from plsdof._core.remarks import Remark
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
@@ -674,8 +675,8 @@ def analysis_of(
     """
     found = as_model(model)
     path = found.path
-    given = path.require_rows()
-    if path.is_dual:
+    given = path.rows.require_in_memory()
+    if path.rows.is_dual:
         raise NotAvailableError(
             f"{path.recipe.method.label} has no coefficients of predictors to describe; look at "
             "its path, left_out() and predict_interval()."
@@ -685,9 +686,9 @@ def analysis_of(
     )
     data = replace(data, names=path.feature_names or data.names)
     steps = "none"
-    if path.before is not None:
-        steps, X = str(getattr(path.before, "steps", "given")), path.new_rows(given.X)
-        chain: Any = path.before
+    if path.rows.before is not None:
+        steps, X = str(getattr(path.rows.before, "steps", "given")), path.rows.new(given.X)
+        chain: Any = path.rows.before
         data = replace(data, X=X, preprocessing=chain)
     chosen, scale = found.selection, bool(path.recipe.options.get("scale", True))
     request = replace(Request(level=level, scale=scale), preprocess=steps)
@@ -767,7 +768,7 @@ def left_out(data: TableProblem, request: Request, path: Path) -> LeftOut | None
     if chain is not None and chain.learns_from_rows:
         from plsdof.chemometrics.preprocessing import preprocessed
 
-        again = preprocessed(chain.steps, path.same_models())
+        again = preprocessed(chain.steps, path.rows.same_models())
         path = data.fit(again, prepared=False)
     try:
         return path.left_out(cv, data.groups)

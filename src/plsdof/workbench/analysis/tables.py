@@ -9,7 +9,7 @@ from plsdof._core.choice import LEFT_OUT
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import parameter_column, plural
 from plsdof._core.inputs import Array
-from plsdof._core.path import PLSPath
+from plsdof._core.paths import PLSPath
 from plsdof.chemometrics.diagnostics import selectivity_ratio, vip
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit
 from plsdof.chemometrics.rows import OutlierTable, standardized_rows

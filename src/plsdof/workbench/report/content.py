@@ -10,7 +10,7 @@ from plsdof._core.criteria import criterion_label, is_squared
 from plsdof._core.display import model_in_words
 from plsdof._core.inputs import Array
 from plsdof._core.model import Model
-from plsdof._core.path import PLSPath
+from plsdof._core.paths import PLSPath
 from plsdof._core.threads import cached_property
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
