@@ -291,7 +291,8 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         # With a choice the largest size is only a limit to the search.
         with quietly(RankExhaustedWarning) if isinstance(self._choice(), str) else nullcontext():
             if elsewhere:
-                weights, response, self._cv = sample_weight, self._response(y), self.cv
+                weights, self._cv = sample_weight, self.cv
+                response = only_response(y, type(self).__name__)
             else:
                 X, response = self._training_data(X, y)
                 weights = inputs.as_weights(sample_weight, X.shape[0])
@@ -308,19 +309,15 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         self._publish(model)
         return self
 
-    def _response(self, y: Any) -> Any:
-        """Return the only response, with its name."""
+    def _training_data(self, X: Any, y: Any) -> tuple[Any, Array]:
+        """Check the data and return X (n, p) and y (n,)."""
+        rows = self._rows(X, reset=True)
         if y is None:
             raise InvalidInputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        return only_response(y, type(self).__name__)
-
-    def _training_data(self, X: Any, y: Any) -> tuple[Any, Array]:
-        """Check the data and return X (n, p) and y (n,)."""
-        rows = self._rows(X, reset=True)
-        values = None if y is None else inputs.as_float(y, "y")
-        given = self._response(y if hasattr(y, "shape") else values)
+        values = inputs.as_float(y, "y")
+        given = only_response(y if hasattr(y, "shape") else values, type(self).__name__)
         response = inputs.as_response(given, rows.shape[0])
         if isinstance(rows, np.ndarray):
             label = getattr(given, "name", None)
