@@ -240,17 +240,6 @@ def test_methods_that_need_the_rows_in_memory_read_dask_and_refuse_blocks(name):
         IN_MEMORY[name]().fit(*row_blocks(X, y, None))
 
 
-def test_several_responses_of_a_dask_array(tmp_path):
-    X, y = design(5)
-    array = pytest.importorskip("dask.array")
-    Y = np.column_stack([y, X[:, 0]])
-    source, _ = dasked(X, y, tmp_path)
-    expected = PLSRegressor().fit(X, Y)
-    for responses in (Y, array.from_array(Y, chunks=(23, 2))):
-        found = PLSRegressor().fit(source, responses)
-        np.testing.assert_array_equal(found.n_components_, expected.n_components_)
-
-
 @pytest.mark.parametrize("method", ["pls", "pcr", "ridge"])
 def test_cross_validation_has_the_numbers_of_an_array(container, method):
     X, y = design(2)
