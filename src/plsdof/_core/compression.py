@@ -28,11 +28,9 @@ from plsdof._core.spectrum import (
     Decomposition,
     Gram,
     Spectrum,
-    decompose_gram,
     numerical_rank,
     on_gram,
     resolved_rank,
-    spectrum_on_gram,
 )
 from plsdof._core.standardize import Standardized
 
@@ -316,9 +314,3 @@ def _counted(
         others=read_only(values[~found]),
         others_error=read_only(error[~found]),
     )
-
-
-def complete_gram(gram: Gram) -> Compressed:
-    """Return the problem in the basis of all eigenvectors of a formed Gram matrix."""
-    decomposition = decompose_gram(gram)
-    return decomposition, spectrum_on_gram(gram, decomposition)

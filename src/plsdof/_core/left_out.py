@@ -403,14 +403,6 @@ def unit_scores(residuals: Array, leverage: Array) -> Array:
     return np.asarray(np.abs(residuals) / np.sqrt(1.0 + REACTION * leverage))
 
 
-def spread_at(leverage: Array, fitted_share: float) -> Array:
-    """Return sqrt(1 + 4 h n / n_f) of new rows with leverages h in the fit to all rows.
-
-    Leverages in the fit to all n rows are smaller than in fits to n_f of them.
-    """
-    return np.asarray(np.sqrt(1.0 + REACTION * leverage / fitted_share))
-
-
 def conformal_quantile(
     values: Array, level: float, weights: Array | None = None, units: int | None = None
 ) -> float | None:

@@ -111,12 +111,6 @@ class CovarianceRoot:
         """Standard errors of the coefficients. Shape (p,)."""
         return row_norms(self.features)
 
-    @np.errstate(over="ignore")  # of a row beyond all measure it is infinite
-    def std_error_at(self, model: Model, rows: Any) -> Array:
-        """Standard errors of the predictions of new rows. Shape (n_new,)."""
-        reach = self.level + model.exact.centred_times(rows, self.features)
-        return row_norms(reach)
-
     def intercept_std_error(self, model: Model) -> float:
         """Standard error of the intercept, the prediction at x = 0."""
         reach = self.level - model.exact.units.x_mean @ self.features
