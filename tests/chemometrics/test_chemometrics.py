@@ -1,6 +1,7 @@
 """Explained variance and importance of variables; what they share with the diagnostics of rows."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
@@ -253,3 +254,21 @@ def test_unusable_arguments_are_refused():
         monitoring.q_residuals(path[1], limit="chi2")
     with pytest.raises(InvalidInputError):
         monitoring.hotelling_t2(path[1], X[:, :5])
+
+
+@pytest.mark.parametrize("shape", [(300, 8), (40, 90)], ids=["tall", "wide"])
+@pytest.mark.parametrize("scale", [True, False])
+def test_vip_needs_no_decomposition(shape, scale):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=shape) * rng.uniform(1.0, 9.0, shape[1])
+    X[:, 1] = 4.0
+    y = X[:, 2] + X[:, 5] + rng.normal(size=len(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantColumnWarning)
+        path, counted = (pls_path(X, y, 4, scale=scale) for _ in range(2))
+    _ = counted.dof
+    found = chemometrics.vip(path[3])
+    assert not path.is_counted
+    assert counted.is_counted
+    np.testing.assert_allclose(found, chemometrics.vip(counted[3]), rtol=1e-9)
+    assert found[1] == 0.0

@@ -222,6 +222,16 @@ class Run:
         combined = np.asarray(solved, dtype=np.float64)
         return combined if self.lift is None else self.lift(combined)
 
+    def weights(self, m: int) -> Array:
+        """Return weight vectors in standardised units, of length one. Shape (m, p)."""
+        found = self.directions[:m, -1]
+        if self.lift is not None:
+            found = self.lift(found)
+        if isinstance(self.metric, np.ndarray):
+            root = np.sqrt(self.metric)  # zero where a column is constant
+            found = np.divide(found, root, out=np.zeros_like(found), where=root > 0)
+        return np.asarray(found / np.sqrt(np.vecdot(found, found))[:, None])
+
     def first(self, models: int) -> "Run":
         """Return what was found with fewer components."""
         k = models - 1

@@ -262,7 +262,7 @@ def vip(model: Any) -> Array:
 
     Notes
     -----
-    Cost: O(p m) time once the weights are there.
+    Cost: O(n p m) time, no decomposition; O(p m) once there is one.
 
     References
     ----------
@@ -279,8 +279,11 @@ def vip(model: Any) -> Array:
     model = as_model(model)
     path = as_predictor_path(model.path, "Variable importance")
     m = at_least_one(model.index)
-    explained = path.filter.loadings[:m] ** 2
-    squares = path.x_weights[:, :m] ** 2
+    if (run := path.store.run(m)) is not None:  # nothing needs to be decomposed
+        explained, weights = run.loadings[:m, -1] ** 2, run.weights(m).T
+    else:
+        explained, weights = path.filter.loadings[:m] ** 2, path.x_weights[:, :m]
+    squares = weights**2
     shares = squares / squares.sum(axis=0)
     return np.asarray(np.sqrt(len(shares) * (shares @ (explained / explained.sum()))))
 

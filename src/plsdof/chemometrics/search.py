@@ -208,8 +208,10 @@ def _spelled(mask: Mask) -> str:
 
 def _important(trials: _Trials) -> None:
     """Fit the sets of columns above the thresholds of variable importance, each once."""
-    path = trials.path
-    values = vip(path[max(1, trials.index)]) if len(path) > 1 else np.zeros(path.rows.n_features)
+    path, m = trials.path, max(1, trials.index)
+    # No Degrees of Freedom are counted to see whether there is a model.
+    exists = path.has(m) or m < len(path)
+    values = vip(path[m]) if exists else np.zeros(path.rows.n_features)
     masks = {f"VIP >= {threshold:g}": values >= threshold for threshold in VIP_THRESHOLDS}
     # A set that is empty, or the same as the one before, is not another one.
     every = pairwise([np.ones(len(values), dtype=bool), *masks.values()])
