@@ -210,7 +210,7 @@ def _important(trials: _Trials) -> None:
     """Fit the sets of columns above the thresholds of variable importance, each once."""
     path, m = trials.path, max(1, trials.index)
     # No Degrees of Freedom are counted to see whether there is a model.
-    exists = path.has(m) or m < len(path)
+    exists = path.store.has(m) or m < len(path)
     values = vip(path[m]) if exists else np.zeros(path.rows.n_features)
     masks = {f"VIP >= {threshold:g}": values >= threshold for threshold in VIP_THRESHOLDS}
     # A set that is empty, or the same as the one before, is not another one.
