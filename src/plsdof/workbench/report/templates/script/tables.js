@@ -11,7 +11,7 @@ function describe() {
     number("models.explained." + place),
     models.explained[place] === null ? "" : "%",
   ];
-  if (models.rmsecv[place] !== null) parts.push(", error on new rows ", number("models.rmsecv." + place));
+  if (models.rmsecv[place] !== null) parts.push(", RMSECV ", number("models.rmsecv." + place));
   fill("summary", [...parts, "."]);
   slider.setAttribute("aria-valuetext", models.words[place]);
 }
