@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -475,7 +476,7 @@ class Session:
 
     def __init__(self, folder: Path, tools: Tools) -> None:
         self.folder, self.tools = folder, tools
-        self.state, self._size = State(), 0
+        self.state, self._size, self._lock = State(), 0, threading.Lock()
         private_folder(folder)
         self._journal = _journal_of(folder)
         try:
@@ -498,9 +499,10 @@ class Session:
         event = given if isinstance(given, Event) else as_event(given)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         dated = msgspec.structs.replace(event, at=now)
-        state = after(self.state, dated, self.tools)
-        self._write(msgspec.json.encode(dated) + b"\n")
-        self.state = state
+        with self._lock:  # a fit may end while the page sends something
+            state = after(self.state, dated, self.tools)
+            self._write(msgspec.json.encode(dated) + b"\n")
+            self.state = state
         return state
 
     def _write(self, line: bytes) -> None:

@@ -10,15 +10,25 @@ function openScreen(name) {
   });
   history.replaceState(null, "", "#" + name);
   window.scrollTo(0, 0);
+  showScreen(name);
+}
+
+function showScreen(name) {
   showTrouble();
-  if (session) showSession();
-  if (name === "table" && session && session.options.file) preview();
+  if (!session) return;
+  showSession();
+  if (name === "table" && session.options.file) preview();
   if (name === "out") showExport();
   if (name === "predict") showPredictions();
   if (name === "check") showChecks();
   page.complete = String(!charts.length);
   if (charts.length) refresh();
 }
+
+// Pictures outside of the workbench follow the width of the page and light or dark, too.
+const showAgain = () => session && screenNow() !== "bench" && showScreen(screenNow());
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showAgain);
+watchWidth(byId("screens"), showAgain);
 
 byId("tabs").append(...Object.entries(SCREENS).map(([name, text]) => button(text, () => openScreen(name), { id: "tab-" + name })));
 const isOpen = (name) => !byId("screen-" + name).hidden;
