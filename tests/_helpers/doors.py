@@ -26,7 +26,6 @@ from plsdof.workbench.app.view import Workbench
 from plsdof.workbench.cli import app as program
 from plsdof.workbench.cli.browser import CommandLine
 from plsdof.workbench.predicting import Predictions
-from plsdof.workbench.report._numbers import rounded, rounded_one
 from plsdof.workbench.tables import read_table
 from plsdof.workbench.tables.joining import JoinedReading
 
@@ -65,6 +64,8 @@ class Answer:
     tables: dict = field(default_factory=dict)
     remarks: list = field(default_factory=list)
     refused: str = ""
+    # What was rounded is compared with this.
+    expected: object = None
     # How one number, and a column of them, are rounded.
     one: object = float
     column: object = list
@@ -104,7 +105,7 @@ def of_fit(content):
     if "responses" in content:
         return together([of_fit(one) for one in content["responses"]])
     made = Answer(remarks=list(content["notes"]))
-    if "classes" in content:
+    if "n_components" in content:
         made.answer = {"size": content["n_components"], "dof": content["dof"]}
         made.answer |= {f"error {rows}": one for rows, one in content["error"].items()}
         for rows, found in content["errors"].items():
@@ -178,8 +179,8 @@ def read(verb, content):
     return READERS.get(verb, of_others)(json.loads(json.dumps(plain(content))))
 
 
-def _read_all(verb, made, *, rounded):
-    found = [one.content(rounded=rounded) for one in made]
+def _read_all(verb, made, most=None):
+    found = [one.content(most) for one in made]
     return read(verb, found[0] if len(found) == 1 else {"responses": found})
 
 
@@ -258,7 +259,7 @@ class House:
         rounded, known = self.rounded.get(str(asked), expected).answer, {}
         for name, value in expected.answer.items():
             forms = {
-                f"{rounded[name]}",
+                str(rounded[name]).removesuffix(".0"),
                 significant(value),
                 "-" if value is None else f"{value:.2f}",
                 f"{value}",
@@ -282,8 +283,8 @@ class House:
             if verb == "compare":
                 return read(verb, workbench.compare(table, request).to_content())
             made = [one.result for one in workbench.fit(table, request, reading)]
-            self.rounded[str(asked)] = _read_all(verb, made, rounded=True)
-            return _read_all(verb, made, rounded=False)
+            self.rounded[str(asked)] = _read_all(verb, made, most=10**6)
+            return _read_all(verb, made)
         model, table = load_model(self.model(asked.model)), read_table(asked.file)
         if verb == "predict":
             (found,) = workbench.predict(model, table, **options)
@@ -346,17 +347,15 @@ class House:
         content = json.loads(found[2])
         if found[1] == "pages":
             inside = [re.search(r'id="data">(.*?)</script>', one, re.S) for one in content["pages"]]
-            return together([self._page(json.loads(one[1])) for one in inside])
-        return of_check(content) if asked.verb == "check" else self._page(content)
+            return together([self._page(json.loads(one[1]), asked) for one in inside])
+        return of_check(content) if asked.verb == "check" else self._page(content, asked)
 
     def app(self, asked):
         """Return what the page of the app gets."""
         os.chdir(self.folder)
         if asked.verb == "fit":
             found = self.bench.show({"file": asked.file, **asked.options})
-            if found["content"] is None:
-                raise Absent
-            return self._page(found["content"])
+            return self._page(found["content"] or found["said"], asked)
         if asked.verb in ("transfer", "compare"):
             raise Absent
         adjusted, verb = {}, asked.verb
@@ -377,33 +376,13 @@ class House:
         model = load_model(self.model(asked.model))
         return read("predict", Predictions(**known).to_content(model))
 
-    @staticmethod
-    def _page(content):
-        """Return what the content of a page says; its numbers are rounded."""
-        models, place = content["models"], content["chosen"]
-        detail = content["details"][place - content["first"]]
-        made = Answer(one=rounded_one, column=rounded)
-        made.answer = {
-            "size": models["parameter"][place],
-            "dof": models["dof"][place],
-            "sigma": models["sigma"][place],
-            "sigma from": detail["sigma_low"],
-            "sigma to": detail["sigma_high"],
-        }
-        for one in detail["merit"]:
-            made.answer |= {f"{one['name']} {name}": one[name] for name in MERIT}
-        if content["permutation"]:
-            made.answer["permutations"] = content["permutation"]["p"]
-        size = len(models["dof"]) - (content["average"] is not None)
-        made.tables |= {f"models {name}": models[name][:size] for name in FITTED["models"]}
-        made.tables |= {f"coefficients {name}": detail[name] for name in ("coef", "lower", "upper")}
-        found = columns(detail["rows"]["suspects"], FITTED["rows"])
-        made.tables |= {f"rows {name}": values for name, values in found.items()}
-        if content["recipes"]:
-            made.tables["recipes rmsecv"] = content["recipes"]["rmsecv"]
-        if content["test"]:
-            made.tables["test rows observed"] = content["test"]["observed"]
-            made.tables["test rows prediction"] = detail["test"]["predicted"]
-        made.remarks = [*content["doubts"], *content["notes"], *content["guesses"]]
-        made.remarks += [content["error_words"], content["search"], detail["reason"]]
+    def _page(self, content, asked):
+        """Return what a page says; its numbers are as the result rounds them."""
+        made, sides = of_fit(content["result"]), ("doubts", "notes", "guesses")
+        made.remarks = [one for side in sides for one in content.get(side, ())]
+        made.remarks += [content.get("error_words", ""), content.get("search", "")]
+        place = content.get("chosen", 0) - content.get("first", 0)
+        made.remarks += [one["reason"] for one in content.get("details", ())[place : place + 1]]
+        self.ask("python", asked)
+        made.expected = self.rounded[str(asked)]
         return made

@@ -45,16 +45,16 @@ def test_fit_prints_and_writes_a_classification(file, tmp_path):
     assert list(sheets) == [*kinds, "facts", "remarks"]
     page = (tmp_path / "r.html").read_text()
     assert "<svg" in page
-    assert "<script" not in page
-    assert page.count("<table>") == 3
+    assert "<script>" not in page
+    assert page.count("<table>") == 6
     # The confusion matrix is an image of the picture, which the page has to allow.
     assert 'href="data:image/png' in page
     assert re.search("img-src[^;]*data:", page)
-    assert "color-scheme: light dark" in page
+    assert 'name="color-scheme" content="light dark"' in page
     assert "ClassErrors" not in page
     # One cross-validated error: that of the table, with the choice made again.
     errors = run_json("fit", file, "-r", "origin", "--split", "random:0.3")["error"]
-    assert f"Error {errors['left-out']:.3g}," in page
+    assert f"Classes of held-out rows, error {errors['left-out']:.3f}" in page
     assert not re.search("log loss[^)]*error", page)
 
 

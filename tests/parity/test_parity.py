@@ -63,7 +63,7 @@ def differences(expected, found, part):
         return [one for one in expected.remarks if said(one) not in known]
     shown = found.one if part == "answer" else found.column
     known, different = getattr(found, part), []
-    for name, value in getattr(expected, part).items():
+    for name, value in getattr(found.expected or expected, part).items():
         of_texts = isinstance(value, str) or (isinstance(value, list) and str in map(type, value))
         exact = of_texts or value is None or known.get(name) is None
         pair = [one if exact else shown(one) for one in (value, known.get(name))]

@@ -154,9 +154,9 @@ def test_curves_are_those_of_the_path_and_of_rows_left_out(ozone, ozone_page):
     correlation = np.array([np.corrcoef(y, fitted)[0, 1] ** 2 for fitted in path.fitted[1:]])
     close(models["explained"][1:], 100 * correlation)
     close(models["x_explained"], [0, *100 * explained_variance(path).x_cumulative])
-    shown_models = {where for where, _ in ozone_page.numbers if where.startswith("models.")}
+    shown_models = {where for where, _ in ozone_page.numbers if where.startswith("result.models.")}
     for name in ("x_explained", "rmsecv", "rmsecv_std_error"):
-        assert {f"models.{name}.{place}" for place in range(13)} <= shown_models
+        assert {f"result.models.{place}.{name}" for place in range(13)} <= shown_models
 
 
 @pytest.mark.parametrize("m", [0, 2, 7])

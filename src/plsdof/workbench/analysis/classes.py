@@ -1,5 +1,6 @@
 """A text response: one request becomes one classification, what there is to say about it."""
 
+import io
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -110,6 +111,15 @@ class ClassAnalysis:
             pictures=pictures,
             main=f"errors.{LEFT_OUT}",
         )
+
+    def picture(self) -> str:
+        """Draw probabilities, confusions and errors, as SVG."""
+        from plsdof.plotting.curves import class_figure
+
+        drawn = io.StringIO()
+        class_figure(self.model).savefig(drawn, format="svg")
+        _, start, rest = drawn.getvalue().partition("<svg")
+        return start + rest
 
 
 _ROWS = {LEFT_OUT: "held-out rows", "calibration": "fitted rows", "test": "test rows"}

@@ -158,7 +158,7 @@ class Column:
         values = np.asarray(self.values)
         error = np.broadcast_to(np.nan if self.error is None else self.error, len(values))
         if places is not None:
-            values, error = values[places], error[places]
+            values, error = values[list(places)], error[list(places)]
         return list(zip(values.tolist(), error.tolist(), strict=True))
 
     def texts(self, places: Sequence[int] | None = None) -> list[str]:
@@ -170,9 +170,10 @@ class Column:
             for one, error in self._cells(places)
         ]
 
-    def rounded(self) -> list[Any]:
-        """Return the values as they are shown, None where there is none."""
-        return [in_number(one, error, self.digits) for one, error in self._cells(None)]
+    def rounded(self, most: int | None = None) -> list[Any]:
+        """Return the first values as they are shown, None where there is none."""
+        places = range(min(len(self), len(self) if most is None else most))
+        return [in_number(one, error, self.digits) for one, error in self._cells(places)]
 
     def exact(self) -> list[Any]:
         """Return the values with all digits, None where there is none."""
@@ -190,6 +191,8 @@ class Table:
         By their names in JSON and in workbooks.
     title, caption : str
         What people read above and below it. Without a title it is for machines.
+    brief : bool
+        Whether it is shown on a narrow screen.
     chosen : int or None
         The row that was chosen.
     mark : str
@@ -207,6 +210,7 @@ class Table:
     mark: str = "chosen"
     short: Sequence[int] | None = None
     by: str = ""
+    brief: bool = True
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -215,10 +219,19 @@ class Table:
         """Return the columns as arrays."""
         return {name: one.values for name, one in self.columns.items()}
 
-    def records(self, *, rounded: bool = False) -> Any:
-        """Return the rows as dictionaries: a list, or by their names."""
-        lists = [one.rounded() if rounded else one.exact() for one in self.columns.values()]
-        rows = [dict(zip(self.columns, row, strict=True)) for row in zip(*lists, strict=True)]
+    @property
+    def labelled(self) -> dict[str, Column]:
+        """The columns that people look at."""
+        return {name: one for name, one in self.columns.items() if one.label}
+
+    def records(self, most: int | None = None) -> Any:
+        """Return the rows as dictionaries, a list, or by their names.
+
+        With ``most`` they are at most so many, as people see them: labelled columns, rounded.
+        """
+        columns = self.columns if most is None else self.labelled
+        lists = [one.exact() if most is None else one.rounded(most) for one in columns.values()]
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
         return {row.pop(self.by): row for row in rows} if self.by else rows
 
 
@@ -262,6 +275,11 @@ class Result:
         return self.tables[self.main]
 
     @property
+    def titled(self) -> dict[str, Table]:
+        """The tables that people look at."""
+        return {name: one for name, one in self.tables.items() if one.title}
+
+    @property
     def sentences(self) -> dict[str, str]:
         """What is said in words, by its label."""
         return {
@@ -279,14 +297,15 @@ class Result:
             if one.label and one.value is not None and not isinstance(one.value, str)
         }
 
-    def content(self, *, rounded: bool = False) -> dict[str, Any]:
-        """Return everything for machines, with all digits or as it is shown."""
+    def content(self, most: int | None = None) -> dict[str, Any]:
+        """Return everything for machines; with ``most`` what people see, of so many rows."""
         flat: dict[str, Any] = {
-            name: in_number(one.value, one.error) if rounded else one.value
+            name: one.value if most is None else in_number(one.value, one.error)
             for name, one in self.facts.items()
         }
-        flat |= self.pictures
-        flat |= {name: one.records(rounded=rounded) for name, one in self.tables.items()}
+        flat |= self.pictures if most is None else {}
+        tables = self.tables if most is None else self.titled
+        flat |= {name: one.records(most) for name, one in tables.items()}
         found: dict[str, Any] = {}
         for name, value in flat.items():
             *parts, last = name.split(".")

@@ -10,7 +10,7 @@ from plsdof._core.criteria import criterion_label
 from plsdof._core.display import parameter_column, plural
 from plsdof._core.inputs import Array
 from plsdof._core.paths import PLSPath
-from plsdof.chemometrics.diagnostics import selectivity_ratio, vip
+from plsdof.chemometrics.diagnostics import explained_variance, selectivity_ratio, vip
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit
 from plsdof.chemometrics.rows import OutlierTable, standardized_rows
 from plsdof.inference.summary import JACKKNIFE
@@ -200,6 +200,13 @@ def models_table(analysis: Analysis) -> Table:
         "sigma": as_column(analysis.sigmas, "sigma"),
         "rmsec": as_column(np.sqrt(path.rss / n), "RMSEC", brief=False),
     }
+    if has_scores(path):
+        assert isinstance(path, PLSPath)
+        # The empty model uses nothing of X.
+        of_x = np.append(0.0, 100 * explained_variance(path).x_cumulative)
+        columns["x_explained"] = as_column(
+            of_x, "explained of X", unit="%", error=TWO_DECIMALS, brief=False
+        )
     if chosen.criterion != LEFT_OUT:
         columns[chosen.criterion] = as_column(chosen.scores, criterion_label(chosen.criterion))
     if analysis.left_out is not None:
@@ -298,7 +305,7 @@ def _coefficients(analysis: Analysis) -> Table:
         "coef": as_column(coef, "coef", error=error),
     }
     if result is None:
-        return Table(columns=columns)
+        return Table(columns=columns, title="Coefficients", brief=False)
     columns |= {
         "std_error": as_column(error, "std error", error=error),
         "t": as_column(result.statistic, "t", error=TWO_DECIMALS),
@@ -315,9 +322,8 @@ def _coefficients(analysis: Analysis) -> Table:
     largest = np.argsort(-np.abs(result.statistic), kind="stable")[:most].tolist()
     return Table(
         columns=columns,
-        title=""
-        if is_empty(analysis.model)
-        else f"Coefficients with {percent(result.level)} intervals, largest |t| first",
+        title=f"Coefficients with {percent(result.level)} intervals, largest |t| first",
+        brief=not is_empty(analysis.model),
         caption=f"{result.assumptions}{apart}",
         short=largest,
     )
@@ -371,7 +377,7 @@ def _rows(analysis: Analysis) -> Table:
     words = [flags_in_words(table, i) for i in range(len(rows.y))]
     columns["beyond"] = as_column(words, "beyond the limit of")
     taken = {name: one.take(table.order) for name, one in columns.items()}
-    return Table(columns=taken)
+    return Table(columns=taken, title="Rows, the most unusual ones first", brief=False)
 
 
 def _test(analysis: Analysis) -> Table:
@@ -387,7 +393,7 @@ def _test(analysis: Analysis) -> Table:
         columns |= {
             name: as_column(getattr(table, name).values, FLAGS[name]) for name in ("t2", "q")
         }
-    return Table(columns=columns)
+    return Table(columns=columns, title="Rows of the test", brief=False)
 
 
 def _scores(analysis: Analysis) -> Table:

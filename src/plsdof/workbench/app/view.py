@@ -29,9 +29,8 @@ from plsdof.workbench.analysis.remarks import in_ranges
 from plsdof.workbench.analysis.result import significant
 from plsdof.workbench.app.session import Options, Tools, arguments, key_of
 from plsdof.workbench.report._numbers import evenly_spaced, rounded
-from plsdof.workbench.report.classes import class_body
 from plsdof.workbench.report.content import MOST_MODELS, View, classes, report_content
-from plsdof.workbench.report.document import fragment
+from plsdof.workbench.report.document import fragment, said_content
 from plsdof.workbench.tables.joining import labels_of
 from plsdof.workbench.tables.table import Table
 from plsdof.workbench.tables.writing import write_tables
@@ -193,9 +192,10 @@ class Workbench:
         """Return what is drawn, with the text around it: of all models or of the chosen one."""
         analysis = self.analysis(options)
         self.report("Preparing the pictures")
-        classes_shown = None
+        classes_shown, found, content = None, None, None
         if isinstance(analysis, ClassAnalysis):
-            parts, content = {"found": class_body(analysis)}, None
+            found = said_content(analysis.result, analysis.picture())
+            parts = {"found": fragment("said", found | {"notes": []})}
             classes_shown = _class_pictures(analysis)
         else:
             with quietly():
@@ -205,7 +205,7 @@ class Workbench:
             silent = content | {"doubts": [], "notes": [], "guesses": []}
             parts = {name: fragment(name, silent) for name in ("found", "spectra", "models")}
         said = answer(analysis) | {"change": "" if before is None else self.paired(before, options)}
-        shown = {"content": content, "classes": classes_shown, "parts": parts}
+        shown = {"content": content, "said": found, "classes": classes_shown, "parts": parts}
         return shown | {"summary": summary(analysis), "answer": said}
 
     def paired(self, before: Options, options: Options) -> str:

@@ -114,7 +114,7 @@ def show_result(screen: Console, result: Result, *, verbose: bool = False) -> No
     """Print a result."""
     if result.title:
         screen.print(f"{safe(result.title)}\n", style="bold")
-    tables = [one for one in result.tables.values() if one.title]
+    tables = [one for one in result.titled.values() if one.brief]
     first = sorted(tables, key=lambda one: one.chosen is None)
     for one in first[:1]:
         screen.print(result_table(one, verbose=verbose))

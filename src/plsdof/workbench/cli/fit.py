@@ -213,11 +213,12 @@ def _write_together(found: Sequence[Fitted], output: Output, command: str) -> di
     """Write the files that hold all responses."""
     written, analyses = {}, [one.analysis for one in found]
     if output.report is not None:
-        from plsdof.workbench.report import write_report
-        from plsdof.workbench.report.classes import write_class_report
+        from plsdof.workbench.report.document import write_report, write_result
 
         if isinstance(analyses[0], ClassAnalysis):
-            write_class_report(analyses[0], output.report, command=command)
+            write_result(
+                found[0].result, output.report, picture=analyses[0].picture(), command=command
+            )
         else:
             write_report(analyses, output.report, command=command, accept=output.accept)
         written["report"] = str(output.report)

@@ -28,12 +28,14 @@ from plsdof.chemometrics.rows import (
 from plsdof.inference.intervals import CoefficientInference, simultaneous_band
 from plsdof.inference.resampling import PermutationTest
 from plsdof.inference.summary import JACKKNIFE
+from plsdof.models.writing import plain
 from plsdof.plotting.style import FeatureAxis, feature_axis, is_curve, readable, spans_decades
 from plsdof.workbench.analysis import Analysis
 from plsdof.workbench.analysis.analysis import About, has_scores
 from plsdof.workbench.analysis.data import Numbers, Rows, TestSet, predicted
 from plsdof.workbench.analysis.remarks import recipe_errors, said
-from plsdof.workbench.analysis.tables import FLAGS, models_table
+from plsdof.workbench.analysis.result import Result
+from plsdof.workbench.analysis.tables import FLAGS, models_table, result_of
 from plsdof.workbench.report._numbers import evenly_spaced, floats, rounded, rounded_one
 
 # How much goes into one file: about 2 MB of numbers at most.
@@ -224,7 +226,43 @@ def report_content(analysis: Analysis, most_models: int | None = None) -> dict[s
         "search": "" if analysis.search is None else readable(analysis.search.words, 900),
         **_notes(view),
         "recipe": [[name, readable(text, 400)] for name, text in analysis.recipe.items()],
+        **in_tables(result_of(analysis)),
     }
+
+
+def in_tables(result: Result) -> dict[str, Any]:
+    """Return a result as pages have it: rounded, and the headings of its tables."""
+    return {
+        "title": readable(result.title, 200),
+        "sentences": [[label, readable(text, 900)] for label, text in result.sentences.items()],
+        "result": _visible(plain(result.content(MOST_FEATURES))),
+        "numbers": [[readable(one.label), name] for name, one in result.numbers.items()],
+        "tables": [
+            {
+                "name": name,
+                "title": readable(one.title),
+                "caption": readable(one.caption, 900),
+                "columns": [
+                    [key, f"{readable(column.label)}{f', {column.unit}' * bool(column.unit)}"]
+                    for key, column in one.labelled.items()
+                    if key != one.by
+                ],
+                "rows": list(map(str, one.columns[one.by].values)) if one.by else [],
+                "chosen": one.chosen,
+                "total": len(one),
+            }
+            for name, one in result.titled.items()
+        ],
+    }
+
+
+def _visible(value: Any) -> Any:
+    """Spell out characters in texts that would turn the text around them."""
+    if isinstance(value, dict):
+        return {name: _visible(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return list(map(_visible, value))
+    return readable(value, 900) if isinstance(value, str) else value
 
 
 def _notes(view: View) -> dict[str, list[str]]:
@@ -234,7 +272,7 @@ def _notes(view: View) -> dict[str, list[str]]:
     """
     analysis = view.analysis
     # What the text of the page says already.
-    places = {"search": "", "average": "", "data": "guesses"}
+    places = {"search": "", "data": "guesses"}
     apart = {
         one: places.get(one.key, "doubts")
         for one in analysis.remarks
@@ -307,10 +345,11 @@ def _all_models(view: View) -> dict[str, Any]:
     analysis, path = view.analysis, view.analysis.path
     numbers = models_table(analysis).values()
     size, name = len(analysis.order), path.parameter_name
-    unknown = dict.fromkeys(("rmsecv", "rmsecv_std_error", "q2", "rmsep"), np.full(size, np.nan))
+    unknown = dict.fromkeys(
+        ("rmsecv", "rmsecv_std_error", "q2", "rmsep", "x_explained"), np.full(size, np.nan)
+    )
     numbers = unknown | numbers | {"parameter": np.asarray(numbers[name], dtype=float)}
     numbers["score"] = numbers.get(analysis.selection.criterion, unknown["q2"])
-    numbers["x_explained"] = _x_explained(view)
     names = [model_in_words(float(v), name) for v in numbers["parameter"]]
     if view.is_average:
         mean, mixed = analysis.model, analysis.leading is not analysis.model
@@ -349,15 +388,6 @@ def _recipes(view: View) -> dict[str, Any] | None:
         "shares": rounded([weights[name].sum() for name in found], 3),
         "average": chosen.weights is not None,
     }
-
-
-def _x_explained(view: View) -> Array:
-    """Return the share of the variance of X in the components; nan for methods without scores."""
-    order = view.analysis.order
-    if view.pls is None:
-        return np.full(len(order), np.nan)
-    # The empty model uses nothing of X.
-    return np.append(0.0, 100 * explained_variance(view.pls).x_cumulative)[order]
 
 
 # One model of the slider

@@ -17,11 +17,14 @@ from plsdof.errors import MissingExtraError
 from plsdof.models.writing import atomic_write, check_writable, plain
 from plsdof.plotting.style import is_harmless, readable
 from plsdof.workbench.analysis import Analysis, analysis_of
+from plsdof.workbench.analysis.result import Result
 from plsdof.workbench.report._numbers import rounded_one, shown
-from plsdof.workbench.report.content import report_content
+from plsdof.workbench.report.content import in_tables, report_content
 
 # What draws a content object, in a report and elsewhere.
 _SCRIPTS = ("plot", "base", "models", "predictors", "rows", "tables", "draw")
+# Rows of a table on the page.
+_MOST_LISTED = 60
 _PACKAGES = ("numpy", "scipy", "jinja2")
 _HASH = re.compile(r"'(sha256-[A-Za-z0-9+/=]+)'")
 
@@ -87,6 +90,34 @@ def write_report(
         stream.write(text.encode("utf-8", errors="replace"))
 
 
+def write_result(
+    result: Result, file: str | os.PathLike[str], *, picture: str = "", command: str = ""
+) -> None:
+    """Write a result as one HTML file that needs no network and runs no script.
+
+    Parameters
+    ----------
+    result : Result
+    file : path
+    picture : str
+        SVG, drawn above the tables.
+    command : str
+        The command that made it, quoted as it is.
+    """
+    check_writable(file)
+    content = said_content(result, picture)
+    more = {"command": _visible(command), "versions": versions(), "shared": _markup(style())}
+    page = _filled("result", content, [], **_shown_by(content), **more)
+    with atomic_write(file) as stream:
+        stream.write(page.encode("utf-8", errors="replace"))
+
+
+def said_content(result: Result, picture: str = "") -> dict[str, Any]:
+    """Return a result as a page without sliders has it."""
+    remarks = [readable(one.words, 600) for one in result.remarks]
+    return in_tables(result) | {"notes": remarks, "picture": picture}
+
+
 def write_check(content: Mapping[str, Any], file: str | os.PathLike[str]) -> None:
     """Write what a check of a calibration found, with its control charts, as one HTML file.
 
@@ -134,8 +165,9 @@ def joined(*names: str, more: Sequence[str] = ()) -> str:
 
 
 def fragment(name: str, content: dict[str, Any]) -> str:
-    """Return a part of the page as HTML: "found", "spectra" or "models"."""
-    return str(_environment().get_template(f"{name}.html.j2").render(**_values(content)))
+    """Return a part of the page as HTML: "found", "spectra", "models"; "said" of a result."""
+    shown = _shown_by(content) if name == "said" else _values(content)
+    return str(_environment().get_template(f"{name}.html.j2").render(**shown))
 
 
 def style() -> str:
@@ -148,8 +180,7 @@ def _values(content: dict[str, Any]) -> dict[str, Any]:
     place = content["chosen"] - content["first"]
     known = {name: [v for v in vs if v is not None] for name, vs in content["models"].items()}
     return {
-        **content,
-        "number": partial(_number, content),
+        **_shown_by(content),
         "rest": f"{100 - content['level']:.1f}".removesuffix(".0"),
         "by_components": content["parameter_name"] == "n_components",
         "here": f"details.{place}.",
@@ -157,6 +188,25 @@ def _values(content: dict[str, Any]) -> dict[str, Any]:
         "any_x": known["x_explained"],
         "any_cv": known["rmsecv"],
     }
+
+
+def _shown_by(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the content, and how templates show its numbers."""
+    return {
+        **content,
+        "number": partial(_number, content),
+        "at": partial(_at, content),
+        "most_listed": _MOST_LISTED,
+        "picture": _markup(content.get("picture", "")),
+    }
+
+
+def _markup(text: str) -> Any:
+    """Return HTML that is ours."""
+    _environment()
+    from markupsafe import Markup
+
+    return Markup(text)
 
 
 def combined(pages: Mapping[str, str]) -> str:
@@ -191,7 +241,7 @@ def _filled(
     filled: str = environment.get_template(f"{name}.html.j2").render(
         **rest,
         data=Markup(as_embedded_json(content)),
-        styles=Markup(_own_file(f"{name}.css")),
+        styles=Markup(_own_file(f"{name}.css") if scripts else ""),
         scripts=[Markup(script) for script in scripts],
         script_hashes=list(dict.fromkeys(hashes)),
     )
@@ -246,12 +296,17 @@ def _number(content: dict[str, Any], where: str, unit: str = "") -> Any:
     """Show one number of the content, marked with its place there."""
     from markupsafe import Markup
 
-    value: Any = content
-    for key in where.split("."):
-        value = value[int(key)] if isinstance(value, list) else value[key]
+    value: Any = _at(content, where)
     # A number that is not defined has no unit.
     unit = "" if value is None else unit
     return Markup('<span data-number="{}">{}</span>{}').format(where, shown(value), unit)
+
+
+def _at(content: Any, where: str) -> Any:
+    """Return what is at a place of the content."""
+    for key in where.split("."):
+        content = content[int(key)] if isinstance(content, list) else content[key]
+    return content
 
 
 def _visible(command: str) -> str:
