@@ -107,7 +107,8 @@ def write_result(
     check_writable(file)
     content = said_content(result, picture)
     more = {"command": _visible(command), "versions": versions(), "shared": _markup(style())}
-    page = _filled("result", content, [], **_shown_by(content), **more)
+    data = {name: one for name, one in content.items() if name != "picture"}
+    page = _filled("result", data, [], **_shown_by(content), **more)
     with atomic_write(file) as stream:
         stream.write(page.encode("utf-8", errors="replace"))
 
