@@ -611,8 +611,8 @@ def real() -> dict[str, Draw]:
     return found
 
 
-# Channels of a spectrum in LimeSoDa; a set with fewer of them is a table.
-_CHANNEL, _FEWEST_CHANNELS = "wl_", 50
+# Channels of a spectrum in LimeSoDa, by wavelength or wave number; a set with fewer is a table.
+_CHANNEL, _FEWEST_CHANNELS = ("wl_", "wn_"), 50
 
 
 def soils() -> dict[str, list[Sample]]:

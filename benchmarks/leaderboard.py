@@ -4,7 +4,7 @@ Run with ``python benchmarks/leaderboard.py [--repeats 10] [--page docs/leaderbo
 are those of `choice_designs.real` (random splits) and of the package LimeSoDa (the folds of its
 authors, ``--repeats`` of them); what is not installed is left out and the page says what was there.
 Every contestant is given the same training rows. Results are kept in ``results/leaderboard.json``
-after every round over all sets, and a run that was stopped goes on from there.
+after every set, and a run that was stopped, or ended after ``--minutes``, goes on from there.
 
 The contestants are those of `choice.py`, and a kernel ridge regression. Ours have intervals as
 well: how many new rows lie in them (nominal 95 %), and how wide they are relative to those of the
@@ -125,16 +125,22 @@ def of_ours(sample: Sample) -> dict[str, dict[str, float]]:
 PARTS = {"others": (of_others, BASE), "ours": (of_ours, DEFAULT)}
 
 
-def run(repeats: int, only: str, out: File, parts: list[str]) -> dict[str, Any]:
-    """Run what is not in ``out`` yet: kind -> set -> what -> rule -> values of the repeats."""
+def run(
+    repeats: int, only: str, out: File, parts: list[str], minutes: float = np.inf
+) -> dict[str, Any]:
+    """Run what is not in ``out`` yet: kind -> set -> what -> rule -> values of the repeats.
+
+    In an order drawn at random, so that a run that ends early has a random sample of the sets.
+    """
     known = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
     known.setdefault("n", {})
     sets = boards()
+    order = np.random.default_rng(SEED).permutation(sorted(sets)).tolist()
+    end = time.monotonic() + 60.0 * minutes
     for number in range(repeats):
-        start = time.perf_counter()
-        for name, draw in sets.items():
-            sample = draw(number)
-            if sample is None or only not in name:
+        for name in order:
+            sample = sets[name](number)
+            if sample is None or only not in name or time.monotonic() > end:
                 continue
             here = known.setdefault(sample.kind, {}).setdefault(name, {})
             known["n"][name] = sample.X.shape
@@ -145,9 +151,9 @@ def run(repeats: int, only: str, out: File, parts: list[str]) -> dict[str, Any]:
                     for what, value in values.items():
                         place = here.setdefault(what, {}).setdefault(rule, [])
                         place.append(float(f"{value:.5g}"))
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(known), encoding="utf-8")
-        print(f"round {number + 1}: {time.perf_counter() - start:.0f} s", flush=True)
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(json.dumps(known), encoding="utf-8")
+        print(f"round {number + 1}", flush=True)
     return known
 
 
@@ -207,6 +213,7 @@ def main() -> None:
     """Run, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--minutes", type=float, default=np.inf, help="stop after so many")
     parser.add_argument("--parts", nargs="+", choices=[*PARTS], default=[*PARTS])
     parser.add_argument("--only", default="", help="only sets with this text in their names")
     parser.add_argument("--out", type=File, default=RESULTS)
@@ -214,7 +221,7 @@ def main() -> None:
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        known = run(options.repeats, options.only, options.out, options.parts)
+        known = run(options.repeats, options.only, options.out, options.parts, options.minutes)
     found = tables(known) if len(options.parts) == len(PARTS) else {}
     for title, lines in found.items():
         print("\n".join(["", f"## {title}", "", *lines]))

@@ -10,7 +10,7 @@ from _helpers.problems import make_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plsdof import pls_path, ridge_path
+from plsdof import kernel_pls_path, pcr_path, pls_path, ridge_path
 from plsdof._core import choice
 from plsdof._core.choice import Objective, choose, huber, objective
 from plsdof._core.left_out import LeftOut
@@ -364,21 +364,41 @@ def test_grouped_rows_that_agree_are_as_good_within_more():
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95])
-@pytest.mark.parametrize("n", [25, 39, 60])
-def test_the_half_width_is_a_quantile_where_there_is_one(n, level):
+@pytest.mark.parametrize("n", [25, 60, 61, 150])
+def test_the_half_width_passes_from_student_s_t_to_a_quantile(n, level):
     X, y = make_problem(n, 5, seed=n, noise=1.0)
     path = pls_path(X, y)
     for model in (path[2], path.average()):
-        expected = np.quantile(model.scores, level, method="weibull")
-        assert model.half_width(level) == pytest.approx(expected, rel=1e-12)
+        size = np.sqrt(np.mean(model.scores**2))
+        t = scipy.stats.t.ppf((1 + level) / 2, n - model.spent) * size
+        q = np.quantile(model.scores, level, method="weibull")
+        share = min(1.0, 60 / n)
+        assert model.half_width(level) == pytest.approx(t**share * q ** (1 - share), rel=1e-9)
     left, model = path.left_out(), path[2]
     expected = np.abs(left.residuals[2]) / np.sqrt(1 + 4 * left.leverage[2])
     np.testing.assert_allclose(model.scores, expected)
     average = path.average()
     made = choice.chosen_without([average.left_out], average=True)
-    scores = np.abs(made.residuals) / np.sqrt(1 + 4 * made.leverage)
-    np.testing.assert_array_equal(average.scores, scores)
     assert average.rmse == pytest.approx(np.sqrt(np.mean(made.residuals**2)))
+    v = made.disagreement / average.rmse**2
+    scores = np.abs(made.residuals) / np.sqrt(1 + 4 * made.leverage + 4 * v)
+    np.testing.assert_allclose(average.scores, scores)
+
+
+@pytest.mark.parametrize("fit", [pls_path, pcr_path, ridge_path, kernel_pls_path])
+def test_intervals_are_wider_where_the_models_of_an_average_disagree(fit):
+    X, y = make_problem(40, 6, seed=2, noise=1.0)
+    new = make_problem(30, 6, seed=3, noise=1.0)[0]
+    path = fit(X, y)
+    model = path.average()
+    kept = np.flatnonzero(model.weights)
+    assert len(kept) > 1
+    values = np.array([path[int(m)].predict(new) for m in kept])
+    apart = model.weights[kept] @ (values - model.predict(new)) ** 2
+    h = model.leverage_at(new) / model.left_out.fitted_share
+    expected = model.half_width() * np.sqrt(1 + 4 * h + 4 * apart / model.rmse**2)
+    np.testing.assert_allclose(model.half_widths(new), expected, rtol=1e-8)
+    np.testing.assert_allclose(model.predictor.frozen().half_widths(new), expected, rtol=1e-8)
 
 
 def test_few_rows_and_groups_take_student_s_t():

@@ -294,8 +294,12 @@ def test_intervals_for_observations_are_those_of_rows_left_out(kind):
         model = replace(path[choice.index], selection=choice)
     found = inference.prediction_interval(model, X[:3], level=0.9)
     np.testing.assert_allclose(found.center, model.predict(X[:3]))
-    half = np.quantile(model.scores, 0.9, method="weibull")
-    half = half * np.sqrt(1 + 4 * model.leverage_at(X[:3]) * 60 / 54)
+    size = np.sqrt(np.mean(model.scores**2))
+    wider = 1 + 4 * model.leverage_at(X[:3]) * 60 / 54
+    if kind == "average":
+        values = path.predict(X[:3])[: len(model.weights)]
+        wider = wider + 4 * model.weights @ (values - found.center) ** 2 / model.rmse**2
+    half = scipy.stats.t.ppf(0.95, 60 - model.spent) * size * np.sqrt(wider)
     np.testing.assert_allclose(found.upper - found.center, half)
     np.testing.assert_allclose(found.center - found.lower, half)
     if kind == "single":

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 from _helpers.problems import make_problem
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -286,9 +287,10 @@ def test_the_documented_recipe_gives_the_prediction_and_its_variance(file):
     np.testing.assert_allclose(model.q_residuals(row[None]).values, q, rtol=1e-12)
     np.testing.assert_allclose(interval.center, prediction, rtol=1e-12)
     np.testing.assert_allclose(interval.std_error**2, variance, rtol=1e-12)
-    # The 0.9 * 21 = 18.9-th of 20 scores, wider with the leverage h of the row.
-    scores, h = sorted(part["scores"]), 1 / content["n"] + np.sum(member["shares"] * (R @ x) ** 2)
-    half = (0.1 * scores[17] + 0.9 * scores[18]) * np.sqrt(1 + part["reach"] * h)
+    # Student's t times the root mean square of the scores, wider with the leverage h of the row.
+    size = np.sqrt(np.mean(np.square(part["scores"])))
+    h = 1 / content["n"] + np.sum(member["shares"] * (R @ x) ** 2)
+    half = scipy.stats.t.ppf(0.95, 20 - part["spent"]) * size * np.sqrt(1 + part["reach"] * h)
     expected = [[prediction - half, prediction + half]]
     np.testing.assert_allclose(model.predict_interval(row[None], 0.9), expected, rtol=1e-12)
 

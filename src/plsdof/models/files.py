@@ -29,7 +29,8 @@ labels             of a classifier: the classes, in the order of the responses
 responses          a list of objects, one for each response, or class:
 response             its name
 members              a list of objects: preparation (its position, from 0), coef (p, or k of a
-                     kernel), weight, rotations R (m, p or k), shares (m) of their components
+                     kernel), weight, rotations R (m, p or k), shares (m) of their components; of an
+                     average a matrix of models A (a, m) and their weights (a)
 y_mean               prediction at the mean row
 parameter, dof       number of components or alpha; Degrees of Freedom, or null if not counted
 choice               how the model was chosen (criterion, rule, label, message)
@@ -63,9 +64,9 @@ sum over members
 
 Then each adjustment makes intercept + slope * prediction of it, and intervals slope times as wide.
 Values of a classifier are discriminant functions, whose softmax are probabilities. An interval for
-a new observation reaches to both sides as far as `plsdof.Model.half_width` says, the level
-(n + 1)-th smallest of the scores where there is one (on the line between two), times
-sqrt(1 + reach h), h = 1/n + sum over members and components of shares (R x)^2. Those of method
+a new observation reaches to both sides as far as `plsdof.Model.half_width` says, times
+sqrt(1 + reach h + 4 v / rmsecv^2), h = 1/n + sum over members and components of shares (R x)^2, v
+the sum over members and models of weights (A R x - sum coef'x)^2. Those of method
 "normal" have the variance |level + G x|^2 of the mean, sigma^2 more of an observation, and t with
 ``df`` degrees of freedom. GG' restricted to the training rows is what the covariance of the
 coefficients says of them; directions that add less than 1e-6 sigma^2 / n there are left out.

@@ -206,6 +206,24 @@ class FittedMember(Member):
         """Weights of the models that have a component."""
         return read_only(self.weight * self.model.distance.shares)
 
+    @cached_property
+    def models(self) -> Array | None:
+        """What scores are multiplied by to give the predictions of models; None if one has all."""
+        if self.model.weights is None or self.rotations is None or not len(self.rotations):
+            return None
+        coef = [self.model.path[m].coef for m in np.flatnonzero(self.model.weights).tolist()]
+        size = np.maximum(np.linalg.norm(self.rotations, axis=1), np.finfo(float).tiny)
+        found = np.linalg.lstsq((self.rotations / size[:, None]).T, np.array(coef).T)[0]
+        return read_only(np.ascontiguousarray(found.T / size))
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weights of these models."""
+        own = self.model.weights
+        if own is None or self.models is None:
+            return read_only(np.zeros(0))
+        return read_only(self.weight * own[own > 0])
+
 
 class FittedResponse(Response):
     """One response of a fitted model."""
@@ -376,6 +394,8 @@ class FittedResponse(Response):
                 weight=one.weight,
                 rotations=one.rotations if has_scores else None,
                 shares=one.shares if has_scores else read_only(np.zeros(0)),
+                models=one.models if has_scores else None,
+                weights=one.weights if has_scores else read_only(np.zeros(0)),
             )
             for one in self.members
         )

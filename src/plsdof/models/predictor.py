@@ -32,7 +32,7 @@ from plsdof._core.inputs import (
     read_only,
     row_labels,
 )
-from plsdof._core.left_out import half_width
+from plsdof._core.left_out import REACTION, half_width
 from plsdof.chemometrics import rows as distances
 from plsdof.chemometrics.checks import CalibrationErrors, correction, tails
 from plsdof.chemometrics.classes import ClassModel, belongs
@@ -160,6 +160,11 @@ class Member:
         R with the scores R x of a centred row x, in units where training scores are orthonormal.
     shares : (m,) array
         Weight of the models that have the component; empty if all have.
+    models : (k, m) array or None
+        Of an average: what scores are multiplied by to give the predictions of its models, less
+        that at the mean row.
+    weights : (k,) array
+        Their weights.
     """
 
     coef: Array
@@ -167,6 +172,15 @@ class Member:
     weight: float = 1.0
     rotations: Array | None = None
     shares: Array = field(default_factory=_none)
+    models: Array | None = None
+    weights: Array = field(default_factory=_none)
+
+    def disagreement(self, rows: Centred, mean: Array) -> Array:
+        """Return the weighted squares of predictions of models less ``mean``. Shape (n_new,)."""
+        if self.models is None or self.rotations is None:
+            return np.zeros(len(mean))
+        values = rows.times(self.rotations.T) @ self.models.T
+        return np.asarray(np.square(values - mean[:, None]) @ self.weights)
 
     def leverage(self, rows: Centred) -> Array:
         """Return the weighted sum of squared scores. Shape (n_new,)."""
@@ -748,7 +762,7 @@ class Predictor:
     def expected_errors(self, X: Any) -> Array:
         """Return how large errors of new rows are expected, by cross-validation. Shape (n_new,)."""
         one, rows = self._only(), self._rows(X)
-        spread = 1.0 + one.reach * self._leverage(one, rows)
+        spread = self._spread(one, rows)
         return np.asarray(abs(one.correction[0]) * np.sqrt(one.mean_square * spread))
 
     def adjusted(
@@ -901,8 +915,17 @@ class Predictor:
         """Return half the widths of intervals from cross-validation; nan where there are none."""
         if not len(one.scores):
             return np.full(rows[0].rows.shape[0], np.nan)
-        spread = np.sqrt(1.0 + one.reach * self._leverage(one, rows))
+        spread = np.sqrt(self._spread(one, rows))
         return np.asarray(abs(one.correction[0]) * one.half_width(level) * spread)
+
+    @np.errstate(over="ignore")  # of a row beyond all measure it is infinite
+    def _spread(self, one: Response, rows: Sequence[Centred]) -> Array:
+        """Return 1 + 4 h n / n_f + 4 v, v how far the models of an average disagree."""
+        sums = np.sum([rows[each.preparation].times(each.coef) for each in one.members], axis=0)
+        apart = [each.disagreement(rows[each.preparation], sums) for each in one.members]
+        unit = one.rmsecv**2 / REACTION
+        extra = np.sum(apart, axis=0) / unit if unit > 0 else 0.0
+        return np.asarray(1.0 + one.reach * self._leverage(one, rows) + extra)
 
     def _distance(
         self, name: str, rows: Sequence[Centred], level: float, limit: str | None = None
