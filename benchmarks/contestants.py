@@ -96,7 +96,7 @@ def plsdof_recipes(problem: Problem, _: int) -> Choice:
     from plsdof import RecipeRegressor
 
     M = problem.max_components
-    model = RecipeRegressor(max_components=M, cv=TEN).fit(problem.X, problem.y)
+    model = RecipeRegressor(recipes="spectra", max_components=M, cv=TEN).fit(problem.X, problem.y)
     return Choice(n_components=model.n_components_, predict=model.predict)
 
 
@@ -335,7 +335,7 @@ CONTESTANTS = (
         "plsdof-recipes",
         plsdof_recipes,
         "plsdof",
-        "RecipeRegressor(max_components=M, cv=10).fit(X, y)",
+        "RecipeRegressor(recipes='spectra', max_components=M, cv=10).fit(X, y)",
         title="plsdof, five recipes",
         kind="ours",
         task="recipes",

@@ -73,7 +73,7 @@ def kinds(n: int) -> dict[str, dict[str, Any]]:
 def constant_width(model: Any) -> float:
     """Return half of the width of intervals that do not know how far a row is, at 95 %."""
     pool = [model.left_out]
-    residuals = np.abs(chosen_without(pool, average=model.is_average)[0])
+    residuals = np.abs(chosen_without(pool, average=model.is_average).residuals)
     place = math.ceil(0.95 * (len(residuals) + 1))
     if place <= len(residuals):
         return float(np.sort(residuals)[place - 1])
@@ -99,7 +99,9 @@ def observations(make: Any, seed: list[int], repeats: int) -> dict[str, Any]:
         models = models_of(sample.X, sample.y)
         constant = constant_width(models["single"])
         if sample.kind == "spectra":
-            models[POOL] = RecipeRegressor("average").fit(sample.X, sample.y).model_
+            models[POOL] = (
+                RecipeRegressor("average", recipes="spectra").fit(sample.X, sample.y).model_
+            )
         for name, model in models.items():
             half = model.half_widths(sample.X_new)
             held = np.abs(sample.y_new - model.predict(sample.X_new)) <= half

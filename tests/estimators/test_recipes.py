@@ -1,10 +1,12 @@
 """One pool of recipes: against models made by hand, in every fold."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from _helpers.problems import make_problem
+from scipy.spatial.distance import pdist
 
-from plsdof import PLSRegressor, RecipeRegressor, load_model, pls_path
+from plsdof import PLSRegressor, RecipeRegressor, kernel_pls_path, load_model, pls_path
 from plsdof._core.choice import chosen_without, objective
 from plsdof._core.model import Mixture
 from plsdof.chemometrics import Preprocessor
@@ -98,6 +100,65 @@ def test_coefficients_where_every_recipe_is_linear(choice):
     np.testing.assert_allclose(X @ model.coef_ + model.intercept_, model.predict(X), rtol=1e-9)
     curved = RecipeRegressor(choice, recipes=["snv"]).fit(X, Y)
     assert not hasattr(curved, "coef_")
+
+
+KERNELS = ["snv,kernel", "savgol:11:2:1,kernel", "scale,kernel"]
+
+
+@pytest.mark.parametrize("text", KERNELS)
+def test_a_kernel_after_a_preparation_is_kernel_pls_of_prepared_rows(text, tmp_path):
+    model = RecipeRegressor(recipes=[text]).fit(X[:45], Y[:45])
+    chain = Preprocessor("none" if text.startswith("scale") else text.removesuffix(",kernel"))
+    rows = chain.fit_transform(X)
+    scale = text.startswith("scale")
+    spread = rows[:45].std(axis=0, ddof=1) if scale else 1.0
+    squares = np.sort(pdist(rows[:45] / spread, "sqeuclidean"))
+    middle = squares[(len(squares) - 1) // 2]
+    path = kernel_pls_path(rows[:45], Y[:45], gamma=1 / (8 * middle), scale=scale)
+    m = model.n_components_
+    np.testing.assert_allclose(model.predict(X[45:]), path.predict(rows[45:])[m], rtol=1e-6)
+    left, own = model.selection_.left_out, path.left_out()
+    np.testing.assert_allclose(left.residuals[m], own.residuals[m], rtol=1e-5, atol=1e-6)
+    with pytest.raises(AttributeError, match="linear"):
+        _ = model.coef_
+    with pytest.raises(NotAvailableError):
+        model.conf_int()
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    limits = model.predict_interval(X[45:])
+    np.testing.assert_allclose(again.predict_interval(X[45:]), limits, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["spectra+kernel", "table+kernel"])
+def test_kernels_take_part_in_averages_and_their_files(kind, tmp_path):
+    rows, y = X[:, ::8], (Y - 87.0) ** 2
+    model = RecipeRegressor("average", recipes=kind).fit(rows[:40], y[:40])
+    kernels = [name for name, w in model.selection_.weights.items() if "kernel" in name and w.any()]
+    assert kernels
+    assert not hasattr(model, "coef_")
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(again.predict(rows[40:]), model.predict(rows[40:]), rtol=1e-10)
+    limits = model.predict_interval(rows[40:])
+    np.testing.assert_allclose(again.predict_interval(rows[40:]), limits, rtol=1e-9)
+    assert model.dof_ > 1
+    single = RecipeRegressor(recipes="spectra+kernel").fit(rows, Y)
+    assert len(single.selection_.pool) == 5
+
+
+def test_columns_decide_if_nobody_does():
+    named = pd.DataFrame(X[:, ::20], columns=[str(900 + 2 * i) for i in range(0, 401, 20)])
+    for frame, kind in (
+        (named, "spectra"),
+        (named.add_prefix("V"), "table"),
+        (X[:, ::20], "table"),
+    ):
+        model = RecipeRegressor().fit(frame, Y)
+        assert model.recipes_ == kind
+        assert model.remarks_[0].key == "recipes-by-columns"
+        asked = RecipeRegressor(recipes=kind).fit(frame, Y)
+        np.testing.assert_array_equal(asked.predict(frame), model.predict(frame))
+        assert "recipes-by-columns" not in [one.key for one in asked.remarks_]
 
 
 @pytest.mark.parametrize("choice", ["left-out", "average"])

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from plsdof._core.axes import wavelengths
 from plsdof._core.choice import LEFT_OUT, Pools
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array
@@ -14,6 +15,7 @@ from plsdof._core.model import Mixture, Model, members_of, pooled
 from plsdof._core.path import Path
 from plsdof._core.paths import PLSPath
 from plsdof._core.recipe import Recipe
+from plsdof._core.remarks import Remark
 from plsdof._core.warnings import warn_caller
 from plsdof.chemometrics.preprocessing import (
     NOTHING,
@@ -21,8 +23,11 @@ from plsdof.chemometrics.preprocessing import (
     UndefinedRowsError,
     parse_chain,
 )
-from plsdof.errors import InvalidInputError, RecipeWarning
+from plsdof.errors import InvalidInputError, NotAvailableError, RecipeWarning
 from plsdof.estimators.base import ComponentRegressor, ScoresMixin
+from plsdof.inference.covariance import Covariance
+from plsdof.inference.intervals import CoefficientInference
+from plsdof.variants.kernel import KERNEL_PLS
 
 # Families of recipes, and what presets make of them
 # ---------------------------------------------------
@@ -33,6 +38,8 @@ _SAVGOL, _DEGREE = 11, 2
 # Eight half-overlapping ranges of the wavelength axis, with as many components as a ninth part of a
 # spectrum may need.
 _WINDOWS, _IN_WINDOW = 8, 12
+# Kernel PLS with a Gaussian kernel of one width, and components enough for it.
+_KERNEL, _IN_KERNEL = "kernel", 20
 
 
 def five(p: int) -> list[str]:
@@ -64,9 +71,24 @@ def windows(p: int, *, before: str = "") -> list[str]:
 Family = Callable[[int], list[str]]
 
 
+def kernels(p: int) -> list[str]:
+    """Return kernel PLS of what spectra share least with straight lines.
+
+    Examples
+    --------
+    >>> kernels(401)
+    ['snv,kernel', 'savgol:11:2:1,kernel']
+    """
+    return [f"{text},{_KERNEL}" for text in five(p)[2:4]]
+
+
 def _scaled(_: int) -> list[str]:
     """Columns of a table differ in units, so all are scaled."""
     return [_SCALE, "adaptive"]
+
+
+def _scaled_kernel(_: int) -> list[str]:
+    return [f"{_SCALE},{_KERNEL}"]
 
 
 # Nested pools: the first one chooses a single model; an average is the mean of those of all.
@@ -77,7 +99,9 @@ _SPECTRA: tuple[tuple[Family, ...], ...] = (
 )
 PRESETS: Mapping[str, tuple[tuple[Family, ...], ...]] = {
     "spectra": _SPECTRA,
+    "spectra+kernel": (*_SPECTRA, (five, kernels)),
     "table": ((_scaled,),),
+    "table+kernel": ((_scaled, _scaled_kernel),),
 }
 
 
@@ -108,8 +132,9 @@ def recipe_texts(recipes: Any, p: int, *, average: bool = False) -> tuple[list[A
         return texts, list(map(list, pools))
     if isinstance(recipes, str) or not isinstance(recipes, Sequence) or not len(recipes):
         raise InvalidInputError(
-            "recipes must be 'spectra' (columns share a unit and follow each other), 'table', or a "
-            f"list of texts such as ['none', 'scale', 'snv,savgol:15:2:1']; got {recipes!r:.80}."
+            "recipes must be 'spectra' (columns share a unit and follow each other), 'table', one "
+            "of these with '+kernel', or a list of texts such as ['none', 'scale', "
+            f"'snv,savgol:15:2:1']; got {recipes!r:.80}."
         )
     return list(recipes), [list(range(len(recipes)))]
 
@@ -117,23 +142,51 @@ def recipe_texts(recipes: Any, p: int, *, average: bool = False) -> tuple[list[A
 def as_recipe(text: Any, options: Mapping[str, Any]) -> Recipe:
     """Return a recipe of Partial Least Squares: steps with commas between, "scale" among them.
 
+    With "kernel" at the end it is kernel PLS, with a Gaussian kernel of one width. Windows
+    (``columns``) have at most 12 components, kernels 20.
+
     Examples
     --------
     >>> as_recipe("snv,scale", {"max_components": 5})
     Recipe(pls, max_components=5, scale=True)
+    >>> as_recipe("snv,kernel", {"max_components": None}).gamma
+    'median'
     """
     if isinstance(text, Recipe):
         return text
     if not isinstance(text, str):
         raise InvalidInputError(f"A recipe is a text such as 'snv' or 'scale'; got {text!r:.80}.")
     words = [word.strip() for word in text.split(",")]
-    steps = ",".join(word for word in words if word != _SCALE) or NOTHING
-    if any(name == "columns" for name, _ in parse_chain(steps)):
-        options = dict(options)
-        options["max_components"] = min(options.get("max_components") or _IN_WINDOW, _IN_WINDOW)
+    steps = ",".join(word for word in words if word not in (_SCALE, _KERNEL)) or NOTHING
+    in_window = any(name == "columns" for name, _ in parse_chain(steps))
+    if in_window or _KERNEL in words:
+        most = _IN_WINDOW if in_window else _IN_KERNEL
+        options = {**options, "max_components": min(options.get("max_components") or most, most)}
     prepare = None if steps == NOTHING else partial(Preprocessor, steps)
-    made = METHODS["pls"].recipe(**options, scale=_SCALE in words)
+    if _KERNEL in words:
+        made = KERNEL_PLS.recipe(**options, kernel="rbf", gamma="median", scale=_SCALE in words)
+    else:
+        made = METHODS["pls"].recipe(**options, scale=_SCALE in words)
     return Recipe(method=made.method, options=made.options, prepare=prepare)
+
+
+_NO_COEFFICIENTS = (
+    "A recipe of this model is not linear in the columns (snv, msc, baseline, kernel), so there are "
+    "no coefficients of columns and no tests of them; see model_.members of an average."
+)
+# What the names of columns have decided, in words, and what would be asked for otherwise.
+_DECIDED = {
+    "spectra": (
+        "Names of columns are numbers in order, so recipes of spectra were compared; "
+        "recipes='table' compares those of unrelated columns.",
+        "table",
+    ),
+    "table": (
+        "Names of columns are no wavelengths, so recipes of tables were compared; give "
+        "recipes='spectra' if columns share a unit and follow each other.",
+        "spectra",
+    ),
+}
 
 
 @dataclass(eq=False, repr=False)
@@ -147,13 +200,16 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
     ----------
     n_components : {"left-out", "average"} or int
         One model, an average of many, or the best recipe for a fixed size.
-    recipes : {"spectra", "table"} or list
+    recipes : {"spectra", "table", "spectra+kernel", "table+kernel"} or list, optional
         "spectra": as measured, scaled, snv, first and second derivative; for columns that share a
         unit and follow each other. An average is the mean of three: of these, of these and eight
         windows of the wavelength axis, of these and eight windows after snv. "table": scaled, and
         scaled columns weighted by their coefficients in a ridge regression, for columns of any
-        units. Or a list of texts, such as ["none", "scale", "snv", "msc,savgol:15:2:1"] (steps as
-        for `plsdof.chemometrics.Preprocessor`), or of `Recipe`.
+        units. "+kernel": kernel PLS with a Gaussian kernel takes part, of spectra in averages only;
+        it has no coefficients of the columns. Or a list of texts, such as ["none", "scale", "snv",
+        "msc,savgol:15:2:1", "snv,kernel"] (steps as for `plsdof.chemometrics.Preprocessor`), or of
+        `Recipe`. By default "spectra" where all names of columns are numbers that rise or fall
+        (wavelengths), else "table".
     max_components : int, optional
         The largest model to look at, of every recipe; by default as for `PLSRegressor`.
     cv : int, splitter or iterable, optional
@@ -161,6 +217,8 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
 
     Attributes
     ----------
+    recipes_ : str or list
+        What was compared: `recipes`, or what the columns decided.
     recipe_ : str
         The chosen recipe; of an average that with most weight, windows aside.
     weights_ : pandas.DataFrame, or mapping
@@ -189,7 +247,7 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
 
     n_components: int | Literal["left-out", "average"] = LEFT_OUT
     _: KW_ONLY
-    recipes: Any = "spectra"
+    recipes: Any = None
     max_components: int | None = None
     cv: Any = None
 
@@ -198,7 +256,13 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
 
     def _recipes(self) -> dict[str, Recipe]:
         options, average = self._options(), self.n_components == "average"
-        texts, pools = recipe_texts(self.recipes, self.n_features_in_, average=average)
+        self.recipes_ = self.recipes
+        if self.recipes is None:
+            axis = wavelengths(list(getattr(self, "feature_names_in_", ())))
+            # Names 0, 1, 2, ... or 1, 2, 3, ... only count the columns.
+            counts = axis is not None and axis[0] in (0, 1) and bool(np.all(np.diff(axis) == 1))
+            self.recipes_ = "table" if axis is None or counts else "spectra"
+        texts, pools = recipe_texts(self.recipes_, self.n_features_in_, average=average)
         self._pools = [[str(texts[i]) for i in pool] for pool in pools]
         return {str(text): as_recipe(text, options) for text in texts}
 
@@ -208,7 +272,7 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
             try:
                 found[name] = one.fit(*self._observed(X, y, weights))
             except UndefinedRowsError as error:
-                if not isinstance(self.recipes, str):
+                if not isinstance(self.recipes_, str):
                     raise
                 warn_caller(f"The recipe {name!r} is left out: {error}", RecipeWarning)
         return found
@@ -224,8 +288,32 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
         self.__dict__.pop("coef_", None)
         self.recipe_ = model.selection.recipe_name
         paths = [one.path for one in members_of(model)]
-        if all(path.rows.before is None or path.rows.before.is_linear for path in paths):
+        if all(
+            not path.rows.is_dual and (path.rows.before is None or path.rows.before.is_linear)
+            for path in paths
+        ):
             self.coef_, self.intercept_ = linear_in_x(model, self.n_features_in_)
+
+    def _inference(self, level: float, covariance: Covariance) -> CoefficientInference:
+        if any(one.path.rows.is_dual for one in members_of(self._fitted().model_)):
+            raise NotAvailableError(_NO_COEFFICIENTS)
+        return super()._inference(level, covariance)
+
+    def __getattr__(self, name: str) -> Any:
+        """Say why there are no coefficients."""
+        if name in ("coef_", "intercept_") and "recipe_" in vars(self):
+            raise AttributeError(_NO_COEFFICIENTS)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def remarks_(self) -> tuple[Remark, ...]:
+        """What is worth knowing, as for `PLSRegressor`; and what the columns decided."""
+        found = super().remarks_
+        if self.recipes is not None:
+            return found
+        why, other = _DECIDED[self.recipes_]
+        mend = {"recipes": other}
+        return (Remark(key="recipes-by-columns", words=why, mend=mend), *found)
 
     @property
     def weights_(self) -> Any:

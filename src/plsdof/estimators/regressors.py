@@ -288,9 +288,9 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
     kernel : {"rbf", "laplacian", "poly", "linear", "precomputed"} or callable
         See `kernel_pls_path`. With "precomputed" X is the kernel matrix, in `fit` of the training
         rows and in `predict` between new and training rows.
-    gamma : float or array of float, optional
-        Inverse width, 1 / p by default; several values to choose from, together with the number
-        of components, such as ``np.logspace(-2, 1, 7) / p``.
+    gamma : float, "median" or array of float, optional
+        Inverse width, 1 / p by default, see `kernel_pls_path`; several values to choose from,
+        together with the number of components, such as ``np.logspace(-2, 1, 7) / p``.
     degree, coef0 : int and float
         Of the polynomial kernel.
     max_components : int, optional

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist
 
 from plsdof._core.exact import Exact, row_norms
 from plsdof._core.filters import pls_filter
@@ -61,6 +61,9 @@ ORIGIN_FREE = ("rbf", "laplacian", "linear")
 # What kernel values may differ by from their mirror images, relative to the largest, and the share
 # of the largest eigenvalue that negative ones may have: the rounding of 32-bit floats.
 _ROUNDING = 1e-6
+
+# A wide kernel, nearly linear between neighbours: half of the pairs of rows have values above .88.
+_WIDE = 8.0
 
 KernelFunction = Callable[..., Any]
 
@@ -354,7 +357,11 @@ class KernelRows(TrainingRows):
 
     def new(self, X_new: Any, *, sparse: bool = True) -> Array:  # noqa: ARG002
         """Return the kernel values of new dense rows with the training rows. (n_new, n_rows)."""
-        return self.inputs.values(X_new, self.names)
+        if self.before is None:
+            return self.inputs.values(X_new, self.names)
+        holes = self.before.fills_holes
+        rows = as_new_rows(X_new, self.n_features, self.names, holes=holes)
+        return self.inputs.values(self.before.transform(rows))
 
     def design(self) -> Array:
         """Return the kernel matrix of the training rows."""
@@ -442,7 +449,7 @@ def kernel_pls_path(
     kernel: KernelName | KernelFunction = "rbf",
     max_components: int | None = None,
     *,
-    gamma: float | None = None,
+    gamma: float | Literal["median"] | None = None,
     degree: int = 3,
     coef0: float = 1.0,
     scale: bool = True,
@@ -468,8 +475,9 @@ def kernel_pls_path(
         semi-definite.
     max_components : int, optional
         Largest model wanted; by default all that the data support.
-    gamma : float, optional
-        Inverse width, 1 / p by default. `KernelPLSRegressor` chooses among several.
+    gamma : float or "median", optional
+        Inverse width, 1 / p by default. `KernelPLSRegressor` chooses among several. "median", of
+        kernel "rbf": 1 / (8 times the median squared distance of two rows).
     degree, coef0 : int and float
         Of the polynomial kernel.
     scale : bool
@@ -507,7 +515,10 @@ def kernel_pls_path(
     array([1. , 3. , 5.1, 5.2, 7.5, 6.4])
     """
     require_flag(scale)
-    function = as_kernel(kernel, gamma, degree, coef0)
+    if by_median := isinstance(gamma, str):
+        as_choice(gamma, "gamma", ("median",))
+        as_choice(kernel, "kernel of gamma='median'", ("rbf",))
+    function = as_kernel(kernel, None if isinstance(gamma, str) else gamma, degree, coef0)
     if function.name == "precomputed":
         X, y, sample_weight = opened_table(X, y, sample_weight)
         # Row numbers stand in for the predictors that are not there.
@@ -516,7 +527,8 @@ def kernel_pls_path(
         X = np.arange(len(gram), dtype=np.float64)[:, None]
     given = as_observations(X, y, sample_weight)
     given.own()
-    inputs, data = _kernel_rows(given, function, scale and function.name != "precomputed")
+    scaled = scale and function.name != "precomputed"
+    inputs, data = _kernel_rows(given, function, scaled, by_median=by_median)
     recipe = KERNEL_PLS.recipe(
         kernel=kernel,
         max_components=max_components,
@@ -532,7 +544,7 @@ def kernel_pls_path(
 
 
 def _kernel_rows(
-    given: Observations, kernel: Kernel, scale: bool
+    given: Observations, kernel: Kernel, scale: bool, *, by_median: bool
 ) -> tuple[KernelInputs, Standardized]:
     as_it_is = not scale and kernel.name not in ORIGIN_FREE
     with quietly() if as_it_is else nullcontext():  # such a kernel does see constant columns
@@ -545,7 +557,8 @@ def _kernel_rows(
         rows = (rows - mean) / spread
         rest = np.average(rows, axis=0, weights=given.weights)
     if kernel.name in WITH_GAMMA and kernel.gamma is None:
-        kernel = replace(kernel, gamma=1.0 / p)
+        gamma = _of_median(rows, given.weights) if by_median else 1.0 / p
+        kernel = replace(kernel, gamma=gamma)
     inputs = KernelInputs(
         kernel=kernel,
         rows=read_only(rows - rest),
@@ -555,6 +568,19 @@ def _kernel_rows(
         names=given.names,
     )
     return inputs, data
+
+
+def _of_median(rows: Array, weights: Array | None) -> float:
+    """Return 1 / (8 median d^2) of all pairs of different rows."""
+    squares = pdist(rows, "sqeuclidean")
+    pairs = np.ones(len(squares))
+    if weights is not None:
+        pairs = np.outer(weights, weights)[np.triu_indices(len(weights), 1)]
+    apart = squares > 0
+    if not apart.any():
+        return 1.0
+    middle = np.quantile(squares[apart], 0.5, weights=pairs[apart], method="inverted_cdf")
+    return float(1.0 / (_WIDE * middle))
 
 
 def _count(inputs: KernelInputs, data: Standardized, given: Observations, recipe: Recipe) -> Exact:
