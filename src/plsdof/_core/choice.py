@@ -286,6 +286,11 @@ class Objective:
 
         ``near`` are weights that are close, such as those of nearly the same rows.
         """
+        weights = np.zeros(len(self.models))
+        if self.losses.min() <= _EQUAL * self.losses[0]:  # errors of rounding cannot be weighed
+            recipe, model = self.best_vertex()
+            weights[(self.recipes == recipe) & (self.models == model)] = 1.0
+            return self.by_recipe(weights)
         E, price = self.residuals[self.eligible], self.price[self.eligible]
         start = None
         if near:
@@ -297,7 +302,6 @@ class Objective:
                 e = np.abs(w @ E)
                 v = np.minimum(1.0, self.scale / np.maximum(e, 1e-3 * self.scale))
                 w = _simplex((E * v) @ E.T, price, w)
-        weights = np.zeros(len(self.models))
         weights[self.eligible] = w
         return self.by_recipe(weights)
 
@@ -350,12 +354,12 @@ def objective(
         kept = first.fold != without
         E, n = E[:, kept], float(first.weights[kept].sum())
     size = np.abs(E)
-    middle = float(np.median(size, axis=1).min()) / _MEDIAN
+    rows = first.weights if without is None else first.weights[kept]
+    middle = float(_medians(size, None if first.sample_weight is None else rows).min()) / _MEDIAN
     excess = size.min(axis=0) / (_CAP * middle) if middle > 0 else np.zeros(E.shape[1])
     E = E / np.maximum(excess, 1.0)
     if first.sample_weight is not None:
-        root = np.sqrt(first.sample_weight)
-        E = E * (root if without is None else root[kept])
+        E = E * np.sqrt(rows)
     scale = _HUBER * middle if loss == "huber" and middle > 0 else np.inf
     losses = np.vecdot(E, E) if np.isinf(scale) else huber(E, scale).sum(axis=1)
     starts = np.cumsum([0, *sizes])
@@ -374,6 +378,16 @@ def objective(
         scale=scale,
         capped=excess > 1.0,
     )
+
+
+def _medians(values: Array, weights: Array | None) -> Array:
+    """Return (lower) medians of rows; a weight of two is a value that is there twice."""
+    if weights is None:
+        middle = (values.shape[1] - 1) // 2
+        return np.asarray(np.partition(values, middle, axis=1)[:, middle])
+    order = np.argsort(values, axis=1)
+    reached = np.cumsum(weights[order], axis=1) >= 0.5 * weights.sum() * (1.0 - _EQUAL)
+    return np.take_along_axis(values, np.take_along_axis(order, reached.argmax(1)[:, None], 1), 1)
 
 
 def best_points(

@@ -171,8 +171,8 @@ def as_recipe(text: Any, options: Mapping[str, Any]) -> Recipe:
 
 
 _NO_COEFFICIENTS = (
-    "A recipe of this model is not linear in the columns (snv, msc, baseline, kernel), so there are "
-    "no coefficients of columns and no tests of them; see model_.members of an average."
+    "A recipe of this model is not linear in the columns (snv, msc, baseline, kernel), so there "
+    "are no coefficients of columns and no tests of them; see model_.members of an average."
 )
 # What the names of columns have decided, in words, and what would be asked for otherwise.
 _DECIDED = {

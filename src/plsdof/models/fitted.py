@@ -209,9 +209,9 @@ class FittedMember(Member):
     @cached_property
     def models(self) -> Array | None:
         """What scores are multiplied by to give the predictions of models; None if one has all."""
-        if self.model.weights is None or self.rotations is None or not len(self.rotations):
+        if not self._there or self.rotations is None or not len(self.rotations):
             return None
-        coef = [self.model.path[m].coef for m in np.flatnonzero(self.model.weights).tolist()]
+        coef = [self.model.path[m].coef for m in self._there]
         size = np.maximum(np.linalg.norm(self.rotations, axis=1), np.finfo(float).tiny)
         found = np.linalg.lstsq((self.rotations / size[:, None]).T, np.array(coef).T)[0]
         return read_only(np.ascontiguousarray(found.T / size))
@@ -219,10 +219,17 @@ class FittedMember(Member):
     @cached_property
     def weights(self) -> Array:
         """Weights of these models."""
-        own = self.model.weights
-        if own is None or self.models is None:
+        if self.model.weights is None or self.models is None:
             return read_only(np.zeros(0))
-        return read_only(self.weight * own[own > 0])
+        own = self.model.weights[self._there]
+        return read_only(self.weight * own / own.sum())
+
+    @property
+    def _there(self) -> list[int]:
+        """Models with weight that all rows support, as far as these can be counted."""
+        weights = self.model.weights
+        kept = [] if weights is None else np.flatnonzero(weights).tolist()
+        return [m for m in kept if self.model.path.has(m)]
 
 
 class FittedResponse(Response):
