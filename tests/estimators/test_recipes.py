@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 
 from plsdof import PLSRegressor, RecipeRegressor, kernel_pls_path, load_model, pls_path
 from plsdof._core.choice import chosen_without, objective
-from plsdof._core.model import Mixture
+from plsdof._core.model import Mixture, Model
 from plsdof.chemometrics import Preprocessor
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.errors import InvalidInputError, NotAvailableError, RecipeWarning
@@ -302,3 +302,10 @@ def test_a_row_that_no_model_predicts_is_named():
     assert found.remark("capped").rows == (7,)
     without = PLSRegressor().fit(np.delete(X, 7, 0), np.delete(y, 7)).selection_
     assert without.remark("capped") is None
+
+
+def test_a_weight_on_a_model_that_cannot_be_counted_goes_to_the_largest_that_can():
+    path = pls_path(X, Y, 4)
+    average = path.average()
+    beyond = Model(path=path, index=6, weights=np.eye(7)[6], selection=average.selection)
+    np.testing.assert_allclose(beyond.exact.coef[0], path.coef[4])

@@ -80,12 +80,15 @@ class Model:
     def exact(self) -> Exact:
         """The closed form that holds this model, in `row`.
 
-        An average gives the weights of models that cannot be counted to the others.
+        An average gives the weights of models that cannot be counted to the others, or to the
+        largest one that can.
         """
         if self.weights is None:
             return self.path.exact
         weights = np.zeros(len(self.path))
         weights[: len(self.weights)] = self.weights[: len(weights)]
+        if not weights.any():
+            weights[-1] = 1.0
         return self.path.exact.averaged(weights / weights.sum())
 
     @property

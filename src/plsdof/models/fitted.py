@@ -229,7 +229,7 @@ class FittedMember(Member):
         """Models with weight that all rows support, as far as these can be counted."""
         weights = self.model.weights
         kept = [] if weights is None else np.flatnonzero(weights).tolist()
-        return [m for m in kept if self.model.path.has(m)]
+        return [m for m in kept if self.model.path.store.has(m)]
 
 
 class FittedResponse(Response):
