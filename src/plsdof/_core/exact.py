@@ -28,8 +28,8 @@ _SAFETY = 20.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Exact:
-    """All models of one method in closed form. Arrays over models have one row per model.
+class Decomposed:
+    """Standardised rows and their response in the basis of the singular vectors of X.
 
     Attributes
     ----------
@@ -39,6 +39,83 @@ class Exact:
         Singular vectors of the standardised predictors.
     spectrum : Spectrum
         Eigenvalues and rotated response.
+    """
+
+    units: Units
+    decomposition: Decomposition
+    spectrum: Spectrum
+
+    @property
+    def n(self) -> float:
+        """Number of rows, or the sum of their weights."""
+        return self.spectrum.n
+
+    @property
+    def rank(self) -> int:
+        """Number of directions of X."""
+        return self.spectrum.rank
+
+    @property
+    def trace(self) -> float:
+        """Sum of squares of the standardised predictors."""
+        return self.spectrum.trace
+
+    @property
+    def total(self) -> float:
+        """Sum of squares of the centred response."""
+        return self.spectrum.total
+
+    @property
+    def x_mean(self) -> Array:
+        """Means of the predictors. Shape (p,)."""
+        return self.units.x_mean
+
+    @property
+    def x_scale(self) -> Array:
+        """What the predictors are divided by; inf where they do not vary. Shape (p,)."""
+        return self.units.x_scale
+
+    @property
+    def y_mean(self) -> float:
+        """Mean of the response."""
+        return self.units.y_mean
+
+    @property
+    def row_weight(self) -> Array | float:
+        """Weights of the rows, (n_rows,); 1.0 where there are none."""
+        return 1.0 if self.units.row_scale is None else self.units.row_scale**2
+
+    @property
+    def solver(self) -> str:
+        """How X was decomposed."""
+        return self.decomposition.solver
+
+    # From and to rows
+    # ----------------
+
+    def to_rows(self, rotated: Array) -> Array:
+        """Go from rotated coordinates (r, k) to training rows (n_rows, k), weights removed."""
+        rows = self.decomposition.to_samples(rotated)
+        return rows if self.units.row_scale is None else rows / self.units.row_scale[:, None]
+
+    def standardized_times(self, rows: Any, B: Array) -> Array:
+        """Return standardised new rows, dense or sparse, times B."""
+        return self.centred_times(rows, (B.T / self.units.x_scale).T)
+
+    def centred_times(self, rows: Any, B: Array) -> Array:
+        """Return (X_new - 1 mean') B for new rows, dense or sparse."""
+        is_sparse: bool = scipy.sparse.issparse(rows)
+        if is_sparse:
+            return np.asarray(rows @ B - self.units.x_mean @ B)
+        return np.asarray((rows - self.units.x_mean) @ B)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Exact(Decomposed):
+    """All models of one method in closed form. Arrays over models have one row per model.
+
+    Attributes
+    ----------
     filter : Filter
         Filter factors, Degrees of Freedom and their errors.
     make_filter : callable
@@ -48,9 +125,6 @@ class Exact:
         all; see `complete`.
     """
 
-    units: Units
-    decomposition: Decomposition
-    spectrum: Spectrum
     filter: Filter
     make_filter: Callable[[Spectrum], Filter]
     full: Callable[[], "Exact"] | None = None
@@ -105,6 +179,29 @@ class Exact:
         """Trace of d yhat / d y. Shape (K,)."""
         return self.filter.dof
 
+    @property
+    def naive_dof(self) -> Array:
+        """Number of components + 1. Shape (K,)."""
+        return self.filter.naive_dof
+
+    @cached_property
+    def rotated_fit(self) -> Array:
+        """Fitted values in rotated coordinates, f z. Shape (K, r)."""
+        return read_only(self.filter.factors * self.spectrum.z)
+
+    def slope(self, m: int) -> float:
+        """Return the slope of fitted values on responses, z'(f z) / |y|^2."""
+        return float(self.rotated_fit[m] @ self.spectrum.z) / self.total
+
+    def scores(self, m: int) -> Array:
+        """Return orthonormal scores of m components in rotated coordinates. Shape (r, m)."""
+        return self.filter.scores[:, :m]
+
+    def rotations(self, m: int) -> Array:
+        """Return what turns standardised rows into these scores. Shape (p, m)."""
+        S = self.decomposition.singular_values
+        return self.decomposition.to_features(self.scores(m) / S[:, None])
+
     @cached_property
     def rss(self) -> Array:
         """Residual sums of squares ``|phi * z|^2 + |y_perp|^2``. Shape (K,)."""
@@ -115,7 +212,7 @@ class Exact:
     @cached_property
     def standardized_coef(self) -> Array:
         """Coefficients of standardised predictors, ``V (f z / S)``. Shape (K, p)."""
-        rotated = self.filter.factors * self.spectrum.z / self.decomposition.singular_values
+        rotated = self.rotated_fit / self.decomposition.singular_values
         return read_only(self.decomposition.to_features(rotated.T).T)
 
     @cached_property
@@ -133,8 +230,7 @@ class Exact:
     @cached_property
     def fitted(self) -> Array:
         """Fitted values of the training rows with positive weight. Shape (K, n_rows)."""
-        rotated = self.filter.factors * self.spectrum.z
-        return read_only(self.units.y_mean + self.to_rows(rotated.T).T)
+        return read_only(self.y_mean + self.to_rows(self.rotated_fit.T).T)
 
     @cached_property
     def coef_error(self) -> Array:
@@ -146,7 +242,7 @@ class Exact:
         S = self.decomposition.singular_values
         if self.decomposition.right is not None or not len(S):
             return self.filter.coef_error
-        rotated = self.filter.factors * self.spectrum.z / S
+        rotated = self.rotated_fit / S
         size, lost = row_norms(rotated), BACKWARD * _EPS * row_norms(rotated * (S[0] / S))
         share = np.divide(lost, size, out=np.zeros_like(size), where=size > 0)
         return read_only(self.filter.coef_error + _SAFETY * share)
@@ -154,26 +250,10 @@ class Exact:
     # From and to rows
     # ----------------
 
-    def to_rows(self, rotated: Array) -> Array:
-        """Go from rotated coordinates (r, k) to training rows (n_rows, k), weights removed."""
-        rows = self.decomposition.to_samples(rotated)
-        return rows if self.units.row_scale is None else rows / self.units.row_scale[:, None]
-
     def rows_of_basis(self) -> Array:
         """Return U, an orthonormal basis of what X reaches, weights removed. Shape (n_rows, r)."""
         basis = self.complete().decomposition.sample_basis
         return basis if self.units.row_scale is None else basis / self.units.row_scale[:, None]
-
-    def standardized_times(self, rows: Any, B: Array) -> Array:
-        """Return standardised new rows, dense or sparse, times B."""
-        return self.centred_times(rows, (B.T / self.units.x_scale).T)
-
-    def centred_times(self, rows: Any, B: Array) -> Array:
-        """Return (X_new - 1 mean') B for new rows, dense or sparse."""
-        is_sparse: bool = scipy.sparse.issparse(rows)
-        if is_sparse:
-            return np.asarray(rows @ B - self.units.x_mean @ B)
-        return np.asarray((rows - self.units.x_mean) @ B)
 
     def predict(self, rows: Any) -> Array:
         """Predict new rows, dense or sparse, with every model. Shape (K, n_new)."""
@@ -194,18 +274,23 @@ class Exact:
         With sample weights w the first term is 1w'/sum(w).
         """
         U, inner = self.rows_of_jacobian(m)
-        weight, n = self.units.row_scale, self.spectrum.n
-        if weight is None:
-            return np.asarray(1.0 / n + inner @ U.T)
-        return np.asarray(weight**2 / n + inner @ (U * weight[:, None] ** 2).T)
+        return np.asarray(self.row_weight / self.n + inner @ (U.T * self.row_weight))
 
     def leverage(self, m: int) -> Array:
         """Return the diagonal of `jacobian`, without forming it. Shape (n_rows,)."""
         U, inner = self.rows_of_jacobian(m)
-        diagonal: Array = 1.0 / self.spectrum.n + np.einsum("ij,ij->i", inner, U)
-        if self.units.row_scale is not None:
-            diagonal *= self.units.row_scale**2
-        return diagonal
+        return np.asarray(self.row_weight * (1.0 / self.n + np.einsum("ij,ij->i", inner, U)))
+
+    def residual_moments(self, m: int) -> tuple[float, float]:
+        """Return the traces of B'B and (B'B)^2 with B = I - J, of the rows less their mean."""
+        exact = self.complete()
+        spare = exact.spectrum.residual_dimension
+        if exact.filter.reflects:
+            squares = exact.filter.residuals[m] ** 2
+            return float(squares.sum()) + spare, float(np.sum(squares**2)) + spare
+        eye = np.eye(len(exact.spectrum.eigenvalues))
+        B = eye - exact.filter.times_jacobian(eye, m)
+        return float(np.sum(B**2)) + spare, float(np.sum((B.T @ B) ** 2)) + spare
 
     def standardized_coef_factor(self, m: int) -> Array:
         """Return A (p, r) with cov(beta_m) = sigma^2 A A', of standardised predictors."""
@@ -219,8 +304,7 @@ class Exact:
 
     def coef_jacobian(self, m: int) -> Array:
         """Return d beta_m / d y in original units. Shape (p, n)."""
-        weight = 1.0 if self.units.row_scale is None else self.units.row_scale[:, None] ** 2
-        return self.coef_factor(m) @ (weight * self.rows_of_basis()).T
+        return self.coef_factor(m) @ (self.rows_of_basis().T * self.row_weight)
 
     # Other responses, averages, names
     # --------------------------------

@@ -234,14 +234,14 @@ def explained_variance(path: Any) -> ExplainedVariance:
     path = as_path(path)
     exact = path.exact.complete()
     if isinstance(path, PCRPath):
-        x, y = exact.spectrum.eigenvalues, exact.spectrum.z**2
-        x, y = x[path.directions] / (x.sum() or 1.0), y[path.directions]
+        x = path.score_lengths**2 / (exact.trace or 1.0)
+        y = (path.y_loadings * path.score_lengths) ** 2
     else:
         path = as_score_path(path)
         F = row_factor(path)
-        x = squared_rows(exact.filter.scores.T @ F) / (np.sum(F**2) or 1.0)
+        x = squared_rows(exact.scores(len(path) - 1).T @ F) / (np.sum(F**2) or 1.0)
         y = path.filter.loadings**2
-    y = y / (exact.spectrum.total or 1.0)
+    y = y / (exact.total or 1.0)
     return ExplainedVariance(x=read_only(x), y=read_only(y))
 
 
@@ -354,7 +354,7 @@ def selectivity_ratio(model: Any, *, level: float = 0.95) -> Diagnostic:
     path = as_predictor_path(model.path, "The selectivity ratio")
     exact = path.exact.complete()
     # The target component, the variance of every variable along it, and the rest
-    fit = exact.filter.factors[at_least_one(model.index)] * exact.spectrum.z
+    fit = exact.rotated_fit[at_least_one(model.index)]
     u = fit / np.linalg.norm(fit)
     explained = times_predictors(path, u[:, None])[:, 0] ** 2
     residual = squared_rows(times_predictors(path, np.eye(len(u)) - np.outer(u, u)))
@@ -362,7 +362,7 @@ def selectivity_ratio(model: Any, *, level: float = 0.95) -> Diagnostic:
     residual[residual <= (len(u) * _EPS) ** 2 * (explained + residual)] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         values = explained / residual
-    n, method = exact.spectrum.n, "F distribution, n - 2 and n - 3 degrees of freedom"
+    n, method = exact.n, "F distribution, n - 2 and n - 3 degrees of freedom"
     value = float(fdtri(n - 2.0, n - 3.0, level)) if n > 3 else np.nan
     text = "" if n > 3 else f"The F-test needs n > 3; n is {n:g}."
     limit = Limit(limit=value, method=method, message=text)

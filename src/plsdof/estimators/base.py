@@ -220,11 +220,9 @@ class LinearScoresMixin(ScoresMixin):
 
 def _shares_of_x(path: Any, m: int) -> Array:
     """Return (t't) (p'p) of each component over the sum of squares of standardised X."""
-    row_scale, spectrum = path.exact.units.row_scale, path.exact.spectrum
-    weights = 1.0 if row_scale is None else row_scale[:, None] ** 2
     T, P = path.x_scores[:, :m], path.x_loadings[:, :m]
-    squares = np.sum(weights * T**2, axis=0) * np.sum(P**2, axis=0)
-    return np.asarray(squares / spectrum.trace)
+    squares = np.sum(path.exact.row_weight * T.T**2, axis=1) * np.sum(P**2, axis=0)
+    return np.asarray(squares / path.exact.trace)
 
 
 # A path, a model chosen on it, answers about it

@@ -43,15 +43,7 @@ def satterthwaite(model: Any) -> float:
     2.0
     """
     found = as_model(model)
-    exact, m = found.exact.complete(), found.row
-    spare = exact.spectrum.residual_dimension
-    if not exact.filter.reflects:
-        eye = np.eye(len(exact.spectrum.eigenvalues))
-        B = eye - exact.filter.times_jacobian(eye, m)
-        trace, squares = float(np.sum(B**2)) + spare, float(np.sum((B.T @ B) ** 2)) + spare
-    else:
-        weights = exact.filter.residuals[m] ** 2
-        trace, squares = float(weights.sum()) + spare, float(np.sum(weights**2)) + spare
+    trace, squares = found.exact.residual_moments(found.row)
     return trace**2 / squares if min(trace, squares) > 0 else float("nan")
 
 
@@ -69,10 +61,9 @@ def residual_share(model: Model) -> Array:
     With weights the residuals are those times the roots of the weights. Cost: O(n r m).
     """
     exact = model.exact
-    root = exact.units.row_scale
-    weight = 1.0 if root is None else root**2
+    weight = exact.row_weight
     U, reach = exact.rows_of_jacobian(model.row)
-    outside = 1.0 - weight / exact.spectrum.n - weight * np.vecdot(U, U)
+    outside = 1.0 - weight / exact.n - weight * np.vecdot(U, U)
     inside = U - reach
     return np.asarray(np.maximum(outside, 0.0) + weight * np.vecdot(inside, inside))
 
@@ -113,7 +104,7 @@ class CovarianceRoot:
 
     def intercept_std_error(self, model: Model) -> float:
         """Standard error of the intercept, the prediction at x = 0."""
-        reach = self.level - model.exact.units.x_mean @ self.features
+        reach = self.level - model.exact.x_mean @ self.features
         return float(np.sqrt(reach @ reach))
 
 
@@ -134,7 +125,7 @@ def left_out_coefs(model: Any, cv: Any = None) -> tuple[Array, Array]:
         fold = known.fold
     else:
         fold = path.store.folds("loo" if cv is None else cv, None)[0]
-    split, mean = Split.of(fold), model.exact.units.x_mean
+    split, mean = Split.of(fold), model.exact.x_mean
     weights = np.eye(model.index + 1)[-1] if model.weights is None else model.weights
     active = np.flatnonzero(weights)
     problem, largest = path.store.fold_problem(), int(active.max())
@@ -172,7 +163,7 @@ def covariance_root(
     as_choice(covariance, "covariance", COVARIANCES)
     variance, df = require_noise(model, noise), reference_df(model, noise)
     exact = model.exact
-    n = exact.spectrum.n
+    n = exact.n
     if covariance == "homoscedastic":
         A = exact.coef_factor(model.row)
         features = np.sqrt(variance) * np.hstack([A, np.zeros((len(A), 1))])
@@ -180,9 +171,8 @@ def covariance_root(
         level[-1] = np.sqrt(variance / n)
     elif covariance == "hc3":
         deleted = deleted_residuals(model)
-        weight = 1.0 if exact.units.row_scale is None else exact.units.row_scale**2
         features, df = exact.coef_jacobian(model.row) * deleted, satterthwaite(model)
-        level = deleted * weight / n
+        level = deleted * exact.row_weight / n
     else:
         fits, heights = left_out_coefs(model, cv)
         df = len(fits) - 1.0

@@ -630,8 +630,7 @@ def noise_interval(model: Any, *, level: float = 0.95) -> Interval:
 
 def _upper_excess_kurtosis(model: Model, share: Array) -> float:
     """Return the excess kurtosis of the noise, an upper limit, from studentised residuals."""
-    root = model.exact.units.row_scale
-    scale = 1.0 if root is None else root
+    scale = np.sqrt(model.exact.row_weight)
     usable = share > 1e-9 * share.max(initial=1.0)
     squares = (scale * model.residuals)[usable] ** 2 / share[usable]
     n = len(squares)

@@ -290,10 +290,10 @@ def permutation_test(
     0.001
     """
     path = as_path(path)
-    kept = path.exact.units.n_rows + len(path)
+    kept = len(path.response()) + len(path)
     n_permutations = as_draws(n_permutations, "n_permutations", minimum=19, kept=kept)
     exact = path.exact
-    if exact.units.row_scale is not None:
+    if path.rows.require().weights is not None:
         raise NotAvailableError(
             "Weighted rows are not exchangeable, so their responses cannot be permuted; repeat "
             "rows instead of weighting them."
@@ -302,7 +302,7 @@ def permutation_test(
     if largest < 1:
         raise NotAvailableError("The path has the empty model only, which no test can reject.")
     complete = exact.complete()
-    centred = path.response() - exact.units.y_mean
+    centred = path.response() - exact.y_mean
     generator = as_generator(rng)
     # The data themselves come first.
     drawn = np.array([centred, *(generator.permutation(centred) for _ in range(n_permutations))])
@@ -316,7 +316,7 @@ def permutation_test(
         sums.append(np.vecdot(left, left))
         dofs.append(dof)
         start += len(dof)
-    n, size = exact.spectrum.n, min(dof.shape[1] for dof in dofs)
+    n, size = exact.n, min(dof.shape[1] for dof in dofs)
     rss = np.concatenate([rss[:, :size] for rss in sums]) + outside[:, None]
     scores = _scores(rss, np.concatenate([dof[:, :size] for dof in dofs]), n)
     return PermutationTest.of(scores, total / n / (1.0 - 1.0 / n) ** 2)

@@ -132,7 +132,7 @@ class FittedPredictor(Predictor):
             preprocessing=preprocessing,
             method=first.path.recipe.method.name.rpartition(",")[2],
             parameter_name=first.path.parameter_name,
-            n=float(path.exact.spectrum.n if path.given is None else path.given.n),
+            n=float(path.exact.n if path.given is None else path.given.n),
             one_response=given.one_response,
             responses_named=response is not None or given.response_names is not None,
             responses=tuple(responses),
@@ -447,7 +447,7 @@ def _row_check(model: Model, rotations: Array) -> RowCheck:
     """Return what T^2 and Q of new rows need, of the model with most weight and its rotations."""
     path, m = diagnostics.as_score_path(model.path), model.index
     exact = path.exact.complete()
-    scale = distances.row_units(exact.units.x_scale)
+    scale = distances.row_units(exact.x_scale)
     facts: dict[str, Any] = {}
     limited = distances.has_left_out_limits(path)
     if limited:
@@ -459,7 +459,7 @@ def _row_check(model: Model, rotations: Array) -> RowCheck:
         variances = distances.residual_variances(path, B)
         facts |= {"residual_variances": read_only(variances)}
         facts |= {"q": rows.q.values} if limited and rows.q is not None and B.any() else {}
-        loadings = diagnostics.times_predictors(path, exact.filter.scores[:, :m]).T
+        loadings = diagnostics.times_predictors(path, exact.scores(m)).T
         # Signs are those of the rotations: R_j l_j = 1.
         one = np.where(np.isfinite(scale), scale, 0.0) * rotations[:m]
         facts["loadings"] = np.where(np.vecdot(one, loadings) < 0, -1.0, 1.0)[:, None] * loadings

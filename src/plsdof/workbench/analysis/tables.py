@@ -56,7 +56,7 @@ def result_of(analysis: Analysis) -> Result:
         remarks=analysis.remarks,
         pictures=_pictures(analysis),
         record=analysis.recipe
-        | {"read as": analysis.data.described, "solver": analysis.path.exact.decomposition.solver},
+        | {"read as": analysis.data.described, "solver": analysis.path.exact.solver},
         main="coefficients",
     )
 
@@ -87,7 +87,7 @@ def _facts(analysis: Analysis) -> dict[str, Fact]:
         "method": analysis.request.method,
         "n": data.shape[0],
         "p": data.shape[1],
-        "rank": path.exact.spectrum.rank,
+        "rank": path.exact.rank,
         "rows_dropped": data.dropped,
         "streamed": data.is_streamed,
         "assumptions": analysis.inference and analysis.inference.assumptions,
@@ -184,8 +184,8 @@ def _pictures(analysis: Analysis) -> dict[str, Any]:
 
 def models_table(analysis: Analysis) -> Table:
     """Return one row per model, simplest first."""
-    path, chosen, n = analysis.path, analysis.selection, analysis.path.exact.spectrum.n
-    explained = 100 * (1 - path.rss / (path.exact.spectrum.total or np.nan))
+    path, chosen, n = analysis.path, analysis.selection, analysis.path.exact.n
+    explained = 100 * (1 - path.rss / (path.exact.total or np.nan))
     # The empty model explains nothing, up to rounding.
     explained = np.where(np.abs(explained) < 1e-10, 0.0, explained)
     counted, error = path.parameter_name != "alpha", analysis.rmsecv_std_error
