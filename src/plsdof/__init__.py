@@ -12,7 +12,7 @@ import lazy_loader as lazy
 
 from plsdof._core.plugins import announce, register
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 __getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 
