@@ -47,22 +47,26 @@ def test_noisy_replicates_are_found(times):
     assert keys(mended.model_) == []
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_rows_in_time_order_are_found(seed):
-    X, y = walk(seed=seed)
-    (found,) = data_remarks(PLSRegressor().fit(X, y).model_)
-    assert found.key == "dependent-blocks"
-    # The mend can be given as it is.
-    mended = PLSRegressor(**found.mend).fit(X, y)
-    plain = PLSRegressor().fit(X, y)
-    assert mended.model_.rmse > 1.4 * plain.model_.rmse
+def test_rows_in_time_order_are_found():
+    ratios = []
+    for seed in range(10):
+        X, y = walk(seed=seed)
+        plain = PLSRegressor().fit(X, y)
+        (found,) = data_remarks(plain.model_)
+        assert found.key == "dependent-blocks"
+        # The mend can be given as it is, and states larger errors.
+        ratios.append(PLSRegressor(**found.mend).fit(X, y).model_.rmse / plain.model_.rmse)
+    assert min(ratios) > 1.3
+    assert np.mean(ratios) > 1.6
 
 
 def test_the_error_of_blocks_is_that_of_another_run():
     X, y = walk()
     model = PLSRegressor().fit(X, y).model_
     (found,) = data_remarks(model)
-    ratio = pls_path(X, y).left_out("blocks:10").rmse[model.index] / model.rmse
+    path = pls_path(X, y)
+    blocks, usual = (path.left_out(cv).rmse[model.index] for cv in ("blocks:10", None))
+    ratio = blocks / usual
     assert f"{ratio:.1f} times" in found.words
 
 

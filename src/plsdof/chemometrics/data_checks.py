@@ -18,7 +18,7 @@ import numpy as np
 
 from plsdof._core.folds import make_folds
 from plsdof._core.inputs import Array
-from plsdof._core.left_out import USUAL_FOLDS
+from plsdof._core.left_out import USUAL_FOLDS, LeftOut
 from plsdof._core.model import Mixture, Model, members_of
 from plsdof._core.recursion import Integers
 from plsdof._core.remarks import Remark
@@ -92,12 +92,12 @@ def affine_copies(X: Array, y: Array, names: Sequence[str] | None = None) -> Ite
 
 def dependent_rows(model: Model, X: Array, y: Array) -> Iterator[Remark]:
     """Say that errors are far larger where other rows are held out together."""
-    n, usual = len(y), model.rmse
+    n, usual = len(y), _error(model, model.left_out)
     if not usual > 0:
         return
     codes = near_rows(X / _spread(X) if model.path.recipe.options.get("scale", True) else X)
     if codes is not None:
-        ratio = _error(model, codes, int(codes.max()) + 1) / usual
+        ratio = _error(model, _held_out(model, codes, int(codes.max()) + 1)) / usual
         if ratio > _WORSE:
             sizes = np.bincount(codes)
             yield Remark(
@@ -114,7 +114,7 @@ def dependent_rows(model: Model, X: Array, y: Array) -> Iterator[Remark]:
     # In a table sorted by its response blocks have the ends of its range.
     if not (np.all(order >= 0) or np.all(order <= 0)):
         k = min(USUAL_FOLDS, n // 2)
-        ratio = _error(model, _blocks(n, k)) / usual
+        ratio = _error(model, _held_out(model, _blocks(n, k))) / usual
         if ratio > _WORSE:
             yield Remark(
                 key="dependent-blocks",
@@ -139,13 +139,17 @@ def _blocks(n: int, k: int) -> Integers:
     return codes
 
 
-def _error(model: Model, fold: Integers, groups: int | None = None) -> float:
-    """Return the root mean squared error of the same model with other folds."""
+def _held_out(model: Model, fold: Integers, groups: int | None = None) -> LeftOut:
+    """Return the rows of other folds."""
+    most = model.index if model.weights is None else len(model.weights) - 1
+    return model.path.store.left_out(fold, groups, through=most)
+
+
+def _error(model: Model, left: LeftOut) -> float:
+    """Return the root mean squared error of the same model, with no choice made again."""
     weights = np.eye(model.index + 1)[-1] if model.weights is None else model.weights
-    left = model.path.store.left_out(fold, groups, through=len(weights) - 1)
     used = weights[: len(left.residuals)]
-    errors = used @ left.residuals[: len(used)]
-    return float(np.sqrt(np.average(errors**2, weights=left.sample_weight)))
+    return left.root_mean_square(used @ left.residuals[: len(used)])
 
 
 def near_rows(X: Array) -> Integers | None:
