@@ -342,7 +342,7 @@ def _class_of(model: Any) -> tuple[str, str]:
 
 def _our_estimator(model: Any) -> Formula:
     one = model.model_
-    if any(getattr(each.path, "looks_at_y", False) for each in members_of(one)):
+    if any(each.path.rows.looks_at_y for each in members_of(one)):
         raise NotAvailableError("the preparation of the columns looks at y")
     if one.weights is not None:
         return Formula(
