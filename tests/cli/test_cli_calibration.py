@@ -62,6 +62,15 @@ def test_the_whole_way_agrees_with_chemotools_and_scikit_learn(tmp_path):
         "cross-validation": (y[fitted], crossed),
         "test": (y[tested], chain.predict(X[tested]).ravel()),
     }
+    # The size is chosen again without each fold, unless it is given.
+    size = found["choice"]["parameter"]
+    given = run_json(
+        "fit", GASOLINE, "-r", "octane", "--preprocess", CHAIN, "--split", "random:0.3",
+        "--cv", 10, "--components", size,
+    )  # fmt: skip
+    chosen = found["merit"].pop("cross-validation")
+    assert chosen["rmse"] == pytest.approx(found["errors"]["chosen"])
+    found["merit"]["cross-validation"] = given["merit"]["cross-validation"]
     assert found["merit"].keys() == expected.keys()
     for name, (observed, predicted) in expected.items():
         merit = found["merit"][name]
@@ -128,9 +137,9 @@ def test_other_methods_are_preprocessed_too(method):
 def test_figures_of_merit_are_shown():
     words = said("fit", GASOLINE, "-r", "octane", "--cv", 10)
     X, y = load_gasoline(return_X_y=True)
-    model = pls_path(X, y, 30)
-    model = model[model.select(cv=10).index]
-    for predicted in (model.fitted, y - model.left_out_residuals):
+    path = pls_path(X, y, 30)
+    chosen = path.select(cv=10)
+    for predicted in (path[chosen.index].fitted, y - chosen.held_out.residuals):
         merit = figures_of_merit(y, predicted)
         assert f"{merit.slope:#.4g}" in words
         # Two digits of the standard error that 60 normal errors give.

@@ -313,9 +313,15 @@ class Model:
 
     @property
     def was_chosen(self) -> bool:
-        """Whether held-out rows have chosen it, so that they choose again without each fold."""
+        """Whether it has the smallest error of held-out rows, which choose again without each fold.
+
+        A simpler model, within one standard error of the smallest, has an error that nobody
+        minimised.
+        """
         chosen = self.selection
-        return chosen is not None and chosen.left_out is not None and chosen.rule != "given"
+        if chosen is None or chosen.left_out is None:
+            return False
+        return chosen.rule not in ("given", "one-standard-error")
 
     def half_width(self, level: float = 0.95) -> float:
         """Return half the width of an interval for a new observation in the middle of the data.

@@ -231,7 +231,7 @@ class Analysis(About):
     >>> from plsdof.datasets import load_gasoline
     >>> found = analyse(*load_gasoline(return_X_y=True, as_frame=True), Request(cv=10))
     >>> found.model.label, found.recipe["scaling"]
-    ('... components', 'centred, not scaled')
+    ('5 components', 'centred and scaled to unit variance (by default)')
     """
 
     selection: Selection

@@ -47,7 +47,7 @@ def in_text(value: Any, error: float | None = None, digits: int = DIGITS) -> str
 
     Examples
     --------
-    >>> in_text(0.61234, 0.0512), in_text(1234.5, 210.0), in_text(-0.001, 0.05), in_text(0.61234)
+    >>> in_text(0.61234, 0.0512), in_text(1234.5, 210.0), in_text(-0.0001, 0.05), in_text(0.61234)
     ('0.612', '1234', '0.000', '0.6123')
     >>> in_text(None), in_text(True), in_text(7), in_text("ok")
     ('-', 'yes', '7', 'ok')

@@ -40,9 +40,7 @@ def app(
     ] = None,
     port: int | None = None,
     browser: bool = True,
-    shortcut: Annotated[
-        bool, typer.Option(help="Only put a file on the desktop that starts the app.")
-    ] = False,
+    shortcut: bool = False,
 ) -> None:
     """Calibrate in the browser; the page stays on this machine."""
     if shortcut:
