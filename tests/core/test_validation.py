@@ -29,7 +29,7 @@ Y = np.array([1.0, 3, 2, 5, 4, 9])
         (np.where(GOOD > 35, np.nan, GOOD), Y, r"1 value\(s\) that are NaN or infinity.*'1'"),
         (np.where(GOOD > 30, np.inf, GOOD), Y, "NaN or infinity"),
         (GOOD, Y[:5], "5 entries but X has 6 rows"),
-        (GOOD, np.column_stack([Y, Y]), "use PLSRegressor .* or pls2_path .* once per column"),
+        (GOOD, np.column_stack([Y, Y]), "several responses use pls2_path .* once per column"),
         (GOOD, [1.0, 2, 3, 4, 5, np.nan], "y contains 1 value"),
         (GOOD + 1j, Y, "complex"),
         ([["a", "b"]] * 6, Y, "must be numeric"),
