@@ -42,8 +42,8 @@ from choice_designs import (
 )
 
 from plsdof import RecipeRegressor, pls_path
-from plsdof._core.choice import chosen_without
 from plsdof._core.left_out import half_width
+from plsdof._core.objective import chosen_without
 from plsdof.chemometrics import hotelling_t2, q_residuals
 from plsdof.inference import coefficient_inference, prediction_interval
 

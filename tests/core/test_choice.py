@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from plsdof import kernel_pls_path, pcr_path, pls_path, ridge_path
 from plsdof._core import choice
-from plsdof._core.choice import Objective, choose, huber, objective
+from plsdof._core.choice import choose
 from plsdof._core.left_out import LeftOut
+from plsdof._core.objective import LOSSES, Objective, chosen_without, huber, objective
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 
@@ -71,7 +72,7 @@ def test_the_objective_is_that_of_the_theory():
     assert found.best_vertex()[1] == np.argmin(press + 2 * 0.1 * s2 * d)
 
 
-@pytest.mark.parametrize("loss", choice.LOSSES)
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seed", range(10))
 def test_the_best_vertex_is_the_best_of_all_single_models(seed, loss):
     left = random_left_out(7, 30, seed)
@@ -95,7 +96,7 @@ def test_the_best_point_of_three_models_beats_a_fine_grid(seed):
     assert np.abs(w - grid[np.argmin(values)]).max() < 0.2
 
 
-@pytest.mark.parametrize("loss", choice.LOSSES)
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seed", range(8))
 def test_the_best_point_of_six_models_is_that_of_a_general_solver(seed, loss):
     left = random_left_out(6, 40, seed)
@@ -124,7 +125,7 @@ def test_models_far_beyond_the_best_one_have_no_weight():
     rng = np.random.default_rng(0)
     size = np.array([3.0, 2.0, 1.0, 1.05, 1.1, 1.15, 1.2])
     left = made(size[:, None] * rng.normal(size=(7, 60)))
-    weights = choice.objective([left]).best_point()[0]
+    weights = objective([left]).best_point()[0]
     best = int(np.argmin(left.press))
     assert np.all(weights[best + 3 :] == 0)
 
@@ -169,20 +170,20 @@ def test_outlying_rows_do_not_decide_with_hubers_loss():
 
 def test_residuals_that_vanish_are_chosen_without_an_error():
     E = np.array([[1.0, -2.0, 1.0, 0.5], [0.0, 0.0, 0.0, 0.0]])
-    for loss in choice.LOSSES:
+    for loss in LOSSES:
         left = made(E)
         assert objective([left], loss).best_vertex() == (0, 1)
-        np.testing.assert_allclose(choice.objective([left], loss).best_point()[0], [0.0, 1.0])
+        np.testing.assert_allclose(objective([left], loss).best_point()[0], [0.0, 1.0])
 
 
-@pytest.mark.parametrize("loss", choice.LOSSES)
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_choice_without_a_fold_is_the_choice_made_again_by_hand(seed, loss):
     fold = np.arange(30) % 6
     leverage = np.random.default_rng(seed).uniform(size=(6, 30))
     left = random_left_out(6, 30, seed, fold=fold, leverage=leverage)
-    one = choice.chosen_without([left], loss)
-    mean = choice.chosen_without([left], loss, average=True)
+    one = chosen_without([left], loss)
+    mean = chosen_without([left], loss, average=True)
     assert np.all(one.disagreement == 0)
     d = np.maximum.accumulate(np.clip(left.dof, 1.0, 25.0))
     for f in range(6):
@@ -214,7 +215,7 @@ def test_a_choice_without_a_fold_is_the_choice_made_again_by_hand(seed, loss):
         np.testing.assert_allclose(mean.disagreement[rows], spread, rtol=1e-3, atol=1e-9)
 
 
-@pytest.mark.parametrize("loss", choice.LOSSES)
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_pool_is_one_objective_over_all_its_models(seed, loss):
     """The models of two recipes, against those of one path that has them all."""
@@ -258,8 +259,8 @@ def test_weights_of_rows_are_repeated_rows():
     assert objective([weighted]).best_vertex() == objective([repeated]).best_vertex()
     weighted = dataclasses.replace(weighted, rss=repeated.rss)
     np.testing.assert_allclose(
-        choice.objective([weighted]).best_point()[0],
-        choice.objective([repeated]).best_point()[0],
+        objective([weighted]).best_point()[0],
+        objective([repeated]).best_point()[0],
         atol=1e-8,
     )
 
@@ -382,7 +383,7 @@ def test_the_half_width_passes_from_student_s_t_to_a_quantile(n, level):
     expected = np.abs(left.residuals[2]) / np.sqrt(1 + 4 * left.leverage[2])
     np.testing.assert_allclose(model.scores, expected)
     average = path.average()
-    made = choice.chosen_without([average.left_out], average=True)
+    made = chosen_without([average.left_out], average=True)
     assert average.rmse == pytest.approx(np.sqrt(np.mean(made.residuals**2)))
     v = made.disagreement / average.rmse**2
     scores = np.abs(made.residuals) / np.sqrt(1 + 4 * made.leverage + 4 * v)

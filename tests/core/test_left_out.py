@@ -12,8 +12,10 @@ from sklearn.cross_decomposition import PLSRegression
 
 from plsdof import kernel_pls_path, pcr_path, penalized_pls_path, pls_path, ridge_path
 from plsdof._core import choice, left_out, recursion
+from plsdof._core.folds import Split
 from plsdof._core.left_out import Problem, hold_out, usual_folds
-from plsdof._core.recursion import FoldMoments, Split, run
+from plsdof._core.operators import FoldMoments
+from plsdof._core.recursion import run
 from plsdof._core.standardize import as_observations, observe
 from plsdof.errors import PlsdofWarning
 

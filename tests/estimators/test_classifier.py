@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from statsmodels.stats.proportion import proportion_confint
 
 from plsdof import PLSClassifier, pls2_path, pls_path
-from plsdof._core import choice
+from plsdof._core import objective
 from plsdof.chemometrics import class_errors
 from plsdof.chemometrics.classes import PRICE, class_model, directions, discriminant
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
@@ -106,7 +106,7 @@ def test_the_choice_is_the_smallest_objective():
     expected = losses + 0.1 * np.maximum.accumulate(np.maximum(left.dof, 1))
     np.testing.assert_allclose(selection.scores, expected / len(X), rtol=1e-9)
     assert model.n_components_ == selection.n_components == np.argmin(expected)
-    assert PRICE == choice._PRICE
+    assert PRICE == objective._PRICE
     # Left-out labels: chosen again without each fold.
     for fold in range(left.fold.max() + 1):
         rows = left.fold == fold

@@ -7,8 +7,8 @@ from _helpers.problems import make_problem
 from scipy.spatial.distance import pdist
 
 from plsdof import PLSRegressor, RecipeRegressor, kernel_pls_path, load_model, pls_path
-from plsdof._core.choice import chosen_without, objective
 from plsdof._core.model import Mixture, Model
+from plsdof._core.objective import chosen_without, objective
 from plsdof.chemometrics import Preprocessor
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.errors import InvalidInputError, NotAvailableError, RecipeWarning

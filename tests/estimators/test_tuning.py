@@ -5,7 +5,7 @@ import pytest
 from _helpers.problems import make_problem
 
 from plsdof import kernel_pls_path, penalized_pls_path
-from plsdof._core.choice import chosen_without, objective
+from plsdof._core.objective import chosen_without, objective
 from plsdof.errors import InvalidInputError
 from plsdof.estimators import KernelPLSRegressor, PenalizedPLSRegressor
 

@@ -7,7 +7,7 @@ import pytest
 from _helpers.responses import limits_of, make_responses
 
 from plsdof import pls_path
-from plsdof._core.choice import objective
+from plsdof._core.objective import objective
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference import coefficient_inference, prediction_interval, residual_bootstrap
 from plsdof.selection import make_folds

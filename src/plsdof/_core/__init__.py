@@ -13,10 +13,12 @@ filters      regression methods as filters on a spectrum
 exact        the closed form of all models: fits, derivatives, covariances
 dof_range    Degrees of Freedom for responses with other noise
 routes       from data to the closed form, the fast way first
-recursion    Partial Least Squares on many training sets at once
+operators    products with the data of many training sets at once
+recursion    Partial Least Squares on all of them
 left_out     the held-out matrix: residuals of rows by the fits without them
 store        held-out rows and the recursion of a path, each made once
 criteria     noise level, information criteria: functions of arrays
+objective    what a model, or an average of models, costs
 choice       one model, or an average, and the choice in words
 path         every model of one method on one data set
 model        one of them, or an average

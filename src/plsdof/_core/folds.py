@@ -1,7 +1,7 @@
 """Folds: splitting rows into training and test parts.
 
-Shared by cross-validation, the jackknife and the bootstrap; `_core.parallel.run_each` runs
-a function on each of them.
+`make_folds` says which rows belong to which, for cross-validation, the jackknife and the bootstrap.
+A `Split` holds all folds of one of these as arrays, for fits that advance together.
 """
 
 import heapq
@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.display import one_line
-from plsdof._core.inputs import as_count, as_draws, as_generator
+from plsdof._core.inputs import Array, as_count, as_draws, as_generator
+from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError
 
 Integers = npt.NDArray[np.intp]
@@ -276,3 +277,99 @@ def _as_rows(rows: Any, what: str, n: int) -> Integers:
             f"{n}; got {array.tolist()!r:.80}."
         )
     return array.astype(np.intp)
+
+
+# All folds together
+# ------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Split:
+    """Which rows each fold leaves out, and which it fits.
+
+    Attributes
+    ----------
+    rows, fold : (N,) arrays of int
+        Rows that are left out and predicted, fold after fold, and the fold of each.
+    count : int
+        Number of folds.
+    trains : sequence of (s,) arrays of int or None, optional
+        Rows to fit on, where these are not all others.
+    """
+
+    rows: Integers
+    fold: Integers
+    count: int
+    trains: Sequence[Integers | None] | None = None
+
+    @classmethod
+    def of(cls, fold: Integers) -> "Split":
+        """Leave out every row once, with the rows of its fold (n,)."""
+        rows = np.argsort(fold, kind="stable")
+        return cls(rows=rows, fold=fold[rows], count=int(fold.max()) + 1)
+
+    @classmethod
+    def given(
+        cls, tests: Sequence[Integers], trains: Sequence[Integers | None] | None = None
+    ) -> "Split":
+        """Leave out given rows, fold by fold; those fitted may be given, too."""
+        if trains is not None and all(train is None for train in trains):
+            trains = None
+        rows = np.concatenate([np.zeros(0, dtype=np.intp), *tests])
+        fold = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
+        return cls(rows=rows, fold=fold, count=len(tests), trains=trains)
+
+    @cached_property
+    def tests(self) -> list[Integers]:
+        """The rows that each fold leaves out."""
+        ends = np.searchsorted(self.fold, np.arange(1, self.count))
+        return np.split(self.rows, ends) if self.count else []
+
+    def fitted(self, fold: int, n: int) -> Integers:
+        """Return the rows that a fold fits, of n rows."""
+        given = None if self.trains is None else self.trains[fold]
+        return np.setdiff1d(np.arange(n), self.tests[fold]) if given is None else given
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether each fold leaves out one row, and fits all others."""
+        return self.trains is None and np.array_equal(self.fold, np.arange(self.count))
+
+    def is_partition(self, n: int) -> bool:
+        """Whether every one of n rows is left out once, and all others are fitted."""
+        if self.trains is not None or len(self.rows) != n:
+            return False
+        return bool(np.all(np.bincount(self.rows, minlength=n) == 1))
+
+    def training_weights(self, n: int, weights: Array | None) -> Array:
+        """Return the weights of all rows in each fold and, last, in the fit to all. (F + 1, n)."""
+        kept = np.ones((self.count + 1, n))
+        kept.reshape(-1)[self.places(n)] = 0.0
+        for row, train in zip(kept, self.trains or (), strict=False):
+            if train is not None:
+                row[:] = np.bincount(train, minlength=n)
+        return kept if weights is None else kept * weights
+
+    def places(self, n: int) -> Integers:
+        """Where the held-out rows stand in an (F, n) array. Shape (N,)."""
+        return self.fold * n + self.rows
+
+    def part(self, first: int, last: int) -> "Split":
+        """Return some of the folds."""
+        here = (self.fold >= first) & (self.fold < last)
+        trains = None if self.trains is None else self.trains[first:last]
+        return Split(
+            rows=self.rows[here],
+            fold=self.fold[here] - first,
+            count=min(last, self.count) - first,
+            trains=trains,
+        )
+
+
+def evenly_spaced(rows: Integers) -> Any:
+    """Return rows as a slice where they are evenly spaced: its rows need not be copied."""
+    if len(rows) < 2:
+        return rows
+    step = int(rows[1] - rows[0])
+    even = step > 0 and bool(np.all(np.diff(rows) == step))
+    return slice(int(rows[0]), int(rows[-1]) + 1, step) if even else rows

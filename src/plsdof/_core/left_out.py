@@ -18,24 +18,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plsdof._core.display import as_html, data_frame, one_line, parameter_column
-from plsdof._core.folds import group_codes, make_folds
+from plsdof._core.folds import Integers, Split, evenly_spaced, group_codes, make_folds
 from plsdof._core.inputs import Array, as_level, read_only
 from plsdof._core.moments import Moments, moments_of
-from plsdof._core.recursion import (
-    FIRST_COMPONENTS,
+from plsdof._core.operators import (
     FoldMoments,
     GramFolds,
-    Integers,
     Mask,
     Operator,
     RowFolds,
-    Run,
     SingleRows,
-    Split,
     constant_columns,
-    evenly_spaced,
-    run,
 )
+from plsdof._core.recursion import FIRST_COMPONENTS, Run, run
 from plsdof._core.standardize import LARGE, Observations
 from plsdof._core.threads import cached_property, threads_for_products
 from plsdof.errors import InvalidInputError

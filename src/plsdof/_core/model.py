@@ -5,7 +5,7 @@ simplex, for an average any point; coefficients, predictions and cross-validated
 the same formulas.
 
 *One pool.* A recipe is a scaling, a preparation of X, a kernel width, a penalty. Its path has a
-held-out matrix of its own, of the same folds; the objective of `plsdof._core.choice` judges all
+held-out matrix of its own, of the same folds; the objective of `plsdof._core.objective` judges all
 models of all recipes at once. `Path.select` and `Path.average` are the pool of one recipe.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from plsdof._core import choice
-from plsdof._core.choice import LEFT_OUT, HeldOut, Selection
+from plsdof._core.choice import LEFT_OUT, Selection
 from plsdof._core.criteria import Noise, NoiseKind, as_variance, counted_noise
 from plsdof._core.display import NOT_YET, as_html, one_line, plural
 from plsdof._core.dof_range import DRAWS, LEVEL, DofRange, dof_range
@@ -30,6 +30,7 @@ from plsdof._core.left_out import (
     unit_scores,
     usual_folds,
 )
+from plsdof._core.objective import HeldOut, Pools
 from plsdof._core.plugins import predictor_of, quick_look
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -572,7 +573,7 @@ def pooled(
     cv: Any = None,
     groups: Any = None,
     loss: str = "squared",
-    pools: choice.Pools = (),
+    pools: Pools = (),
 ) -> Model:
     """Choose one model of several paths to the same rows, or average them all.
 
@@ -585,7 +586,7 @@ def pooled(
     cv, groups, loss
         As for `Path.select`.
     pools : sequence of sequence of int
-        Of an average over nested pools: see `plsdof._core.choice`.
+        Of an average over nested pools: see `plsdof._core.objective`.
     """
     folds = next(iter(paths.values())).store.folds(cv, groups)
     pool = [path.store.left_out(*folds, through=None, walk=True) for path in paths.values()]
@@ -598,7 +599,7 @@ def chosen_from(
     *,
     average: bool,
     loss: str = "squared",
-    pools: choice.Pools = (),
+    pools: Pools = (),
 ) -> Model:
     """Choose by held-out rows that are there already."""
     found, names = tuple(paths.values()), () if tuple(paths) == ("",) else tuple(paths)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core import choice, criteria
-from plsdof._core.choice import LEFT_OUT, Loss, Rule, Selection
+from plsdof._core.choice import LEFT_OUT, Rule, Selection
 from plsdof._core.criteria import (
     DOF_KINDS,
     NOISE_KINDS,
@@ -39,6 +39,7 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import LeftOut, Leverage, Problem
 from plsdof._core.model import Model, pooled
+from plsdof._core.objective import Loss
 from plsdof._core.plugins import quick_look
 from plsdof._core.recipe import Preparation, Recipe
 from plsdof._core.routes import is_accurate

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plsdof._core.folds import Integers, Split
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.left_out import (
     ALL_DIGITS,
@@ -21,7 +22,7 @@ from plsdof._core.left_out import (
     hold_out,
 )
 from plsdof._core.parallel import run_each
-from plsdof._core.recursion import Integers, Run, Split
+from plsdof._core.recursion import Run
 from plsdof._core.routes import COEF_ERROR
 from plsdof._core.threads import threads_for
 from plsdof._core.warnings import quietly

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 Integers = npt.NDArray[np.intp]
 
-# The price of a Degree of Freedom in units of log-likelihood: 2 c s^2 d of `plsdof._core.choice`,
-# divided by the 2 s^2 by which a sum of squares becomes one.
+# The price of a Degree of Freedom in units of log-likelihood: 2 c s^2 d of
+# `plsdof._core.objective`, divided by the 2 s^2 by which a sum of squares becomes one.
 PRICE = 0.1
 # Within-class variances below this share of the total are rounding.
 _NO_VARIANCE, _TINY = 1e-12, float(np.finfo(np.float64).tiny)

@@ -16,11 +16,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from plsdof._core.folds import make_folds
+from plsdof._core.folds import Integers, make_folds
 from plsdof._core.inputs import Array
 from plsdof._core.left_out import USUAL_FOLDS, LeftOut
 from plsdof._core.model import Mixture, Model, members_of
-from plsdof._core.recursion import Integers
 from plsdof._core.remarks import Remark
 
 # Errors of other folds that are so many times those of the usual ones: rows are not independent.

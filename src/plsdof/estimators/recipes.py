@@ -8,10 +8,11 @@ from typing import Any, Literal
 import numpy as np
 
 from plsdof._core.axes import wavelengths
-from plsdof._core.choice import LEFT_OUT, Pools
+from plsdof._core.choice import LEFT_OUT
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array
 from plsdof._core.model import Mixture, Model, members_of, pooled
+from plsdof._core.objective import Pools
 from plsdof._core.path import Path
 from plsdof._core.paths import PLSPath
 from plsdof._core.recipe import Recipe

@@ -13,10 +13,10 @@ import numpy as np
 
 from plsdof._core.criteria import Noise
 from plsdof._core.exact import row_norms
+from plsdof._core.folds import Split
 from plsdof._core.inputs import Array, as_choice
 from plsdof._core.left_out import hold_out
 from plsdof._core.model import Model, as_model, require_noise
-from plsdof._core.recursion import Split
 from plsdof._core.warnings import quietly
 from plsdof.errors import NotAvailableError
 

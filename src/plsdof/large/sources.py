@@ -20,6 +20,7 @@ import numpy.typing as npt
 import scipy.sparse
 from scipy.sparse import csc_array, csr_array
 
+from plsdof._core.folds import Integers, Split
 from plsdof._core.inputs import (
     Array,
     as_count,
@@ -31,15 +32,8 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import Problem, Way
 from plsdof._core.moments import Moments as Moments
 from plsdof._core.moments import block_moments, moments_of
+from plsdof._core.operators import FoldMoments, Mask, Operator, constant_columns
 from plsdof._core.recipe import Recipe
-from plsdof._core.recursion import (
-    FoldMoments,
-    Integers,
-    Mask,
-    Operator,
-    Split,
-    constant_columns,
-)
 from plsdof._core.rows import (
     Block,
     InBlocks,

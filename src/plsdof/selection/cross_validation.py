@@ -17,7 +17,7 @@ from plsdof._core.choice import Selection as Selection
 from plsdof._core.choice import global_minimum, one_standard_error, rule_in_words
 from plsdof._core.display import model_in_words, one_line
 from plsdof._core.fit import METHODS
-from plsdof._core.folds import Fold, Integers, group_codes
+from plsdof._core.folds import Fold, Integers, Split, group_codes
 from plsdof._core.folds import make_folds as make_folds
 from plsdof._core.inputs import (
     Array,
@@ -35,7 +35,6 @@ from plsdof._core.left_out import LeftOut as LeftOut
 from plsdof._core.parallel import as_jobs, run_each
 from plsdof._core.plugins import plugin_for
 from plsdof._core.recipe import Recipe
-from plsdof._core.recursion import Split
 from plsdof._core.standardize import CONSTANT_ULPS, as_observations
 from plsdof._core.threads import cached_property, threads_for
 from plsdof._core.warnings import quietly

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plsdof._core.folds import Integers
 from plsdof._core.inputs import Array, read_only
-from plsdof._core.recursion import Integers
 from plsdof._core.rounding import COPIES, SAFETY, SUPPORTED_ERROR
 from plsdof._core.spectrum import Spectrum
 from plsdof._core.threads import cached_property

@@ -19,11 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core import choice
-from plsdof._core.choice import Loss, Selection
+from plsdof._core.choice import Selection
 from plsdof._core.display import one_line, plural
 from plsdof._core.exact import Exact
 from plsdof._core.filters import PLSFilter
 from plsdof._core.fit import optional_count, report_end
+from plsdof._core.folds import Integers, Split
 from plsdof._core.inputs import (
     Array,
     as_choice,
@@ -37,9 +38,9 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import LeftOut, folds_of
 from plsdof._core.model import Model
+from plsdof._core.objective import Loss
 from plsdof._core.paths import PLSPath
 from plsdof._core.recipe import Method, Recipe
-from plsdof._core.recursion import Integers, Split
 from plsdof._core.rounding import ROUNDINGS
 from plsdof._core.spectrum import Decomposition, Spectrum, decompose
 from plsdof._core.standardize import (
