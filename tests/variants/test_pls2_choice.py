@@ -8,7 +8,7 @@ from _helpers.responses import limits_of, make_responses
 
 from plsdof import pls_path
 from plsdof._core.objective import objective
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import NotAvailableError
 from plsdof.inference import coefficient_inference, prediction_interval, residual_bootstrap
 from plsdof.selection import make_folds
 from plsdof.variants.pls2 import pls2_path
@@ -107,23 +107,27 @@ def test_a_response_is_an_ordinary_path(scale_response):
     np.testing.assert_allclose(
         one.left_out().residuals, path.left_out().residuals[:, 1::2] * path.y_scale[1]
     )
-    # The derivative by the response itself, the other one held fixed; that its scale depends on
-    # what X does not reach is left out.
-    moved = [one.refit(Y[:, 1] + sign * step * np.eye(20)[3]).fitted[2] for sign in (1, -1)]
-    expected = (moved[0] - moved[1]) / (2 * step)
-    tolerance = 1e-2 if scale_response else 1e-8
-    np.testing.assert_allclose(one.jacobian(2)[:, 3], expected, atol=tolerance)
-    np.testing.assert_allclose(one.leverage(2), np.diagonal(one.jacobian(2)))
-    assert one.dof[2] == pytest.approx(np.trace(one.jacobian(2)))
-    spare = np.sum((np.eye(20) - one.jacobian(2)) ** 2)
-    assert one.noise_variance("jacobian")[2] == pytest.approx(one.rss[2] / spare)
+    # The derivative by the response itself, the other one held fixed.
+    J = np.empty((20, 20))
+    for i in range(20):
+        moved = []
+        for sign in (1, -1):
+            shifted = Y.copy()
+            shifted[i, 1] += sign * step
+            again = pls2_path(X, shifted, 3, scale_response=scale_response)
+            moved.append(again.fitted[2, :, 1])
+        J[:, i] = (moved[0] - moved[1]) / (2 * step)
+    assert one.dof[2] == pytest.approx(np.trace(J), rel=1e-6)
+    # That the scale depends on what X does not reach is left out of what noise is divided by.
+    spare, tolerance = np.sum((np.eye(20) - J) ** 2), 1e-2 if scale_response else 1e-6
+    assert one.noise_variance("jacobian")[2] == pytest.approx(one.rss[2] / spare, rel=tolerance)
 
 
 def test_intervals_of_a_response_that_only_paths_have():
     X, Y = make_responses(25, 5, 2, seed=10)
     one = pls2_path(X, Y, 4).responses[0][2]
-    mean = prediction_interval(one, X[:3], kind="mean")
-    np.testing.assert_allclose(mean.center, pls2_path(X, Y).predict(X[:3])[2, :, 0])
+    found = prediction_interval(one, X[:3])
+    np.testing.assert_allclose(found.center, pls2_path(X, Y).predict(X[:3])[2, :, 0])
     rows = [np.delete(np.arange(25), i) for i in range(25)]
     fits = np.array([pls2_path(X[kept], Y[kept], 4).coef[2, :, 0] for kept in rows])
     expected = np.sqrt(24 / 25 * np.sum((fits - fits.mean(axis=0)) ** 2, axis=0))
@@ -135,8 +139,6 @@ def test_intervals_of_a_response_that_only_paths_have():
     ):
         with pytest.raises(NotAvailableError):
             refused()
-    with pytest.raises(InvalidInputError):
-        one.path.refit(Y[:4, 0])
 
 
 def test_an_average_has_the_weighted_fits_of_its_models():
@@ -150,8 +152,6 @@ def test_an_average_has_the_weighted_fits_of_its_models():
     price = np.cumsum(w[w > 0])[:-1].sum()
     np.testing.assert_allclose(average.dof_by_response, w @ path.dof_by_response + price)
     np.testing.assert_allclose(average.fitted, np.tensordot(w, path.fitted, axes=1))
-    one = average.responses[0]
-    assert np.trace(one.jacobian()) == pytest.approx(one.dof - price)
     left = path.left_out()
     # Errors, and those behind intervals: the weights made again without each fold, for all. Where
     # the models of the average disagree, an error counts for less.
@@ -167,7 +167,6 @@ def test_an_average_has_the_weighted_fits_of_its_models():
             np.column_stack([part.scores for part in average.responses]).ravel()[rows],
             np.abs(again[rows]),
         )
-    assert np.all(one.coef_std_error() > 0)
 
 
 @pytest.mark.slow

@@ -193,8 +193,8 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
 
     def _inference(self, *_: Any) -> Any:
         raise NotAvailableError(
-            "Coefficients belong to several responses; use those of one of them, such as "
-            "plsdof.inference.coefficient_inference(model.model_.responses[0])."
+            "Coefficients belong to several responses; use those of one of them, such as plsdof."
+            "inference.coefficient_inference(model.model_.responses[0], covariance='jackknife')."
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -161,10 +161,10 @@ def covariance_root(
     Cost: O(p r^2), O(p n r) and n fits.
     """
     as_choice(covariance, "covariance", COVARIANCES)
-    variance, df = require_noise(model, noise), reference_df(model, noise)
-    exact = model.exact
+    variance, exact = require_noise(model, noise), model.exact
     n = exact.n
     if covariance == "homoscedastic":
+        df = reference_df(model, noise)
         A = exact.coef_factor(model.row)
         features = np.sqrt(variance) * np.hstack([A, np.zeros((len(A), 1))])
         level = np.zeros(features.shape[1])

@@ -228,18 +228,6 @@ class Joint:
             dof_error=read_only(np.where(known, error, np.inf)),
         )
 
-    def jacobian(self, m: int) -> Array:
-        """Return d zhat / d z of m components; [k, l, i, j] is d zhat_ij / d z_kl. (r, q, r, q).
-
-        Cost: O(r^2 q m (q + m)) time and O(r^2 q^2) memory.
-        """
-        copy = self._copies[0]
-        found = np.zeros((*copy.Z.shape, *copy.Z.shape))
-        for rows, columns, size, change in self._derivatives(copy, m):
-            if size == m:
-                found[rows, columns] = change
-        return found
-
     def _fitted(self, copy: _Copy, steps: int) -> JointFit:
         """Fit without derivatives, as many components as there are."""
         Z = copy.Z

@@ -2,18 +2,17 @@
 
 PLS2 chooses its components for all responses together, so that the fit of one response depends
 on the others. No spectral filter describes it for q > 1, because its components are not in one
-Krylov space; the derivative is carried along instead, when somebody asks for it. `Path.refit`
-fits every response alone.
+Krylov space; the derivative is carried along instead, when somebody asks for it.
 
 Each response is an ordinary path, ``path.responses[j]``, with the others held fixed, and each model
 of it an ordinary `Model`; what is said about all responses is put together from these. A choice
 adds up the objectives of all responses.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +29,6 @@ from plsdof._core.inputs import (
     as_choice,
     as_float,
     as_matrix,
-    as_response,
     feature_names,
     opened_table,
     read_only,
@@ -116,16 +114,14 @@ class ResponseFilter(PLSFilter):
         spare = self.joint.spectra[self.number].residual_dimension
         return self._mixed(self.joint.traces.squares[:, self.number] + spare)
 
-    def times_jacobian(self, rows: Array, index: int) -> Array:
-        """Return rows @ (d zhat_j / d z_j) for (k, r) rows."""
-        return np.asarray(rows @ self.jacobians(index)[:, self.number, :].T)
-
-    def jacobians(self, index: int) -> Array:
-        """Return d zhat_j by all coordinates of all responses; [k, l, i]. Shape (r, q, r)."""
-        found = np.zeros((1, 1, 1))
-        for m in np.flatnonzero(self.mix[index]):
-            found = found + self.mix[index, m] * self.joint.jacobian(int(m))[..., self.number]
-        return found
+    def times_jacobian(self, *_: Any) -> Array:
+        """Raise an error: the fit depends on all responses."""
+        raise NotAvailableError(
+            "Fits of PLS2 depend on all responses, so that a derivative by one of them does not "
+            "say how sure coefficients and means are. Intervals for new observations are by "
+            "cross-validated errors, method='left-out', and standard errors of coefficients by "
+            "covariance='jackknife'."
+        )
 
     def _mixed(self, values: Array) -> Array:
         used = np.where(self.mix.any(axis=0), values, 0.0)
@@ -134,36 +130,12 @@ class ResponseFilter(PLSFilter):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ResponseExact(Exact):
-    """The closed form of one response; standard errors allow for the noise of all responses.
-
-    ``noise_root`` leads from a model to R (q, q), RR' the covariance of the noise of all responses
-    over the variance of this one, in units of their scales.
-    """
-
-    noise_root: Callable[[Array], Array]
+    """The closed form of one response."""
 
     def averaged(self, weights: Array) -> "ResponseExact":
         """Return the average of the models with given weights, as the only model."""
         found = cast("ResponseFilter", self.filter)
         return replace(self, filter=ResponseFilter(found.joint, found.number, weights))
-
-    def standardized_coef_factor(self, m: int) -> Array:
-        """Return A (p, r) with cov(beta_m) = sigma^2 A A', of standardised predictors."""
-        found = cast("ResponseFilter", self.filter)
-        by_all = found.jacobians(m) / self.decomposition.singular_values
-        r, q, _ = by_all.shape
-        mixed = np.einsum("kli,lj->ikj", by_all, self.noise_root(found.mix[m]))
-        # A root with r columns has the same covariance.
-        root: Array = np.asarray(np.linalg.qr(mixed.reshape(r, r * q).T, mode="r"))
-        return self.decomposition.to_features(root.T)
-
-    def coef_jacobian(self, m: int) -> Array:
-        """Raise an error: coefficients depend on all responses."""
-        raise NotAvailableError(
-            f"Coefficients of PLS2 (here with {plural(m, 'component')}) depend on all responses, "
-            "so that the derivative by one of them is not what 'hc3' needs; use 'homoscedastic' or "
-            "'jackknife'."
-        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -198,11 +170,6 @@ class ResponsePath(PLSPath):
 
     def _rotated_rotations(self) -> Array:
         return self.whole.joint.fit.rotations
-
-    def refit(self, y: Any) -> Self:
-        """Fit the same to another response in the place of this one."""
-        given = self.rows.require_in_memory()
-        return cast("Self", self.recipe.fit(given.X, y, given.weights))
 
     def problem(self) -> None:
         """Return None: the recursion of one response is another method."""
@@ -304,18 +271,17 @@ class PLS2Path:
         return {name: value for name, value in self.__dict__.items() if name not in made_again}
 
     def _of(self, j: int) -> ResponsePath:
-        joint, method = self.joint, replace(PLS2, path=partial(_in_place, self, j))
+        joint = self.joint
         found = ResponseFilter(joint, j)
         exact = ResponseExact(
             units=replace(self.units, y_mean=float(self.y_mean[j])),
             decomposition=self.decomposition,
             spectrum=_divisible(joint.spectra[j]),
             filter=found,
-            make_filter=partial(_itself, found),  # another response is a fit of all, see `refit`
-            noise_root=partial(self.noise_root, j),
+            make_filter=_no_other_response,
         )
         return ResponsePath(
-            recipe=Recipe(method=method, options=self.recipe.options),
+            recipe=self.recipe,
             _make=partial(_itself, exact),
             given=replace(self.given, y=self.Y[:, j]),
             whole=self,
@@ -523,17 +489,6 @@ class PLS2Path:
         weights = None if chosen.weights is None else chosen.weights[""]
         return PLS2Model(path=self, index=chosen.index, weights=weights, selection=chosen)
 
-    def noise_root(self, j: int, weights: Array) -> Array:
-        """Return R with sigma_j^2 RR' the covariance of the noise of all responses. (q, q).
-
-        In units of ``y_scale``, with sigma_j in that of response j; of an average of models.
-        """
-        model = PLS2Model(path=self, index=int(np.argmax(weights)), weights=weights)
-        values, vectors = np.linalg.eigh(model.noise_covariance())
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        size = np.sqrt(np.vecdot(root[j], root[j]))
-        return np.asarray(root / (size or 1.0) * (self.y_scale[j] / self.y_scale)[:, None])
-
     def response(self) -> Array:
         """Return the responses. Shape (n_rows, q)."""
         return self.Y
@@ -546,16 +501,22 @@ class PLS2Path:
         )
 
 
-def _itself(found: Any, *_: Any) -> Any:
+def _itself(found: Any) -> Any:
     return found
+
+
+def _no_other_response(_: Spectrum) -> Any:
+    raise NotAvailableError(
+        "Another response would move the components of all; fit pls2_path to all of them again."
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PLS2Model:
     """One model of a `PLS2Path`, ``path[m]``, or an average of its models.
 
-    ``model.responses[j]`` is that of one response, an ordinary `Model`, for intervals, standard
-    errors and all else that models have.
+    ``model.responses[j]`` is that of one response, an ordinary `Model`, for intervals of
+    predictions, distances of rows and most of what models have.
 
     Attributes
     ----------
@@ -623,15 +584,6 @@ class PLS2Model:
         """Predict new rows. Shape (n_new, q)."""
         return np.stack([one.predict(X_new) for one in self.responses], axis=-1)
 
-    def noise_covariance(self) -> Array:
-        """Return the noise covariance, by correlations of cross-validated residuals. (q, q)."""
-        E, weights = self.left_out_residuals, self.responses[0].left_out.sample_weight
-        products = E.T @ (E if weights is None else weights[:, None] * E)
-        size = np.sqrt(np.diagonal(products))
-        # A response that does not vary has no noise, and no correlation.
-        ratio = np.divide(self.noise_std, size, out=np.zeros_like(size), where=size > 0)
-        return np.asarray(products * np.outer(ratio, ratio))
-
     def vip(self) -> Array:
         """Return the importance of every variable for all responses together. Shape (p,).
 
@@ -687,7 +639,7 @@ def pls2_path(
         Scale the columns of X to unit variance (divisor n - 1).
     scale_response : bool
         Scale the columns of Y likewise, which gives every response the same say; that the scale
-        depends on Y is part of the Degrees of Freedom (in Jacobians as far as X reaches Y).
+        depends on Y is part of the Degrees of Freedom.
     sample_weight : (n,) array, optional
         Weights; integer weights mean repeated rows.
     strict : bool
@@ -761,15 +713,6 @@ def _divisible(spectrum: Spectrum) -> Spectrum:
     least = _FAINT * (float(np.linalg.norm(spectrum.z)) or 1.0)
     z = np.where(np.abs(spectrum.z) > least, spectrum.z, least)
     return replace(spectrum, z=read_only(z))
-
-
-def _in_place(
-    whole: PLS2Path, j: int, X: Any, y: Any, sample_weight: Any = None, **options: Any
-) -> ResponsePath:
-    """Fit the same to another response in the place of one, of the same rows."""
-    Y = whole.Y.copy()
-    Y[:, j] = as_response(y, len(Y))
-    return pls2_path(X, Y, sample_weight=sample_weight, **options).responses[j]
 
 
 def _as_responses(Y: Any) -> tuple[tuple[str, ...], Array]:
