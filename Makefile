@@ -54,7 +54,6 @@ paper: $(VENV)/.test
 SCRATCH ?= /tmp
 bench: $(VENV)/.bench
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/core.py benchmarks/results/core.md
-	$(BIN)/python benchmarks/core.py benchmarks/results/core-threads.md
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/small.py
 	$(BIN)/python benchmarks/peers.py --out benchmarks/results
 	$(BIN)/python benchmarks/scale.py --scratch $(SCRATCH) --out benchmarks/results

@@ -1,18 +1,13 @@
 """After the calibration: false alarms, how late a drift is seen, and what a transfer restores.
 
-Run with ``python benchmarks/calibration_life.py [--only real|stable|drift|transfer] [--repeats 50]
-[--seed 2026]``; "stable" takes four times the repeats, "real" a tenth of them on every set.
+Run with ``python benchmarks/calibration_life.py [--only real|drift|transfer] [--repeats 50]
+[--seed 2026]``; "real" takes a tenth of the repeats on every set.
 Results go to ``results/calibration_life.json``. Spectra are those of `make_spectra`.
 
 real        resampled real data: calibrations with 30, 60 and 120 rows drawn at random, up to four
             weeks with 20 of the other rows each, which come from the same instrument; share of
             weeks with an alarm, and with one after a bias of one RMSECV. Sets: those of the package
             LimeSoDa with at least 50 rows (soil; pip install LimeSoDa), gasoline, ozone, diabetes
-stable      calibrations with 30, 60 and 120 samples, 5 weeks each, 20 control samples a week, an
-            instrument that does not change: share of weeks in which each test fails (nominal 5 %),
-            in which any does, and in which a rule of the control chart is broken; the last also
-            for independent normal errors of known size, as "nominal". Four kinds of data: spectra,
-            spectra with scatter and sloping baselines, skewed concentrations, a table of 18 columns
 drift       from week 11 a film grows on the window, with the bands of the constituent: predictions
             shift by a tenth of RMSECV more every week; weeks until the alarm of each kind
 transfer    a secondary instrument with another wavelength scale, gain, offset and line width;
@@ -27,58 +22,18 @@ from typing import Any
 
 import numpy as np
 from chemotools.adaptation import DirectStandardization, PiecewiseDirectStandardization
+from choice_designs import soils
 from scipy.ndimage import gaussian_filter1d
 from sklearn.datasets import load_diabetes
 
 from plsdof import PLSRegressor
 from plsdof.chemometrics import check_calibration
-from plsdof.chemometrics.checks import control_chart
 from plsdof.chemometrics.transfer import fit_transfer
 from plsdof.datasets import load_gasoline, load_ozone, make_spectra
 
 RESULTS = Path(__file__).with_name("results") / "calibration_life.json"
-CONTROL, WEEKS = 20, 5
+CONTROL = 20
 START, MOST = 10, 60  # weeks before a drift, and weeks to look
-
-
-def bands(rng: np.random.Generator, count: int, p: int, width: float) -> Any:
-    """Return spectra of pure constituents: three bands each. Shape (count, p)."""
-    x, centres = np.linspace(0.0, 1.0, p), rng.uniform(size=(count, 3, 1))
-    widths = width * rng.uniform(0.5, 1.5, size=(count, 3, 1))
-    heights = rng.uniform(0.3, 1.0, size=(count, 3, 1))
-    return np.sum(heights * np.exp(-(((x - centres) / widths) ** 2) / 2), axis=1)
-
-
-def spectra(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
-    """Return spectra of `make_spectra`, and the response."""
-    made = make_spectra(n, 100, random_state=rng)
-    return made.data, made.target
-
-
-def scattered(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
-    """Return spectra with gain, offset and slope of their own, and the response."""
-    shares = rng.dirichlet(np.full(5, 4.0), n)
-    gain, offset, slope = rng.standard_normal((3, n, 1))
-    X = shares @ bands(rng, 5, 120, 0.08) * (1 + 0.05 * gain) + 0.02 * offset
-    X += 0.02 * slope * np.linspace(-1, 1, 120) + 0.002 * rng.standard_normal((n, 120))
-    return X, 10 * shares[:, 0] + 0.15 * rng.standard_normal(n)
-
-
-def skewed(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
-    """Return spectra of four lognormal concentrations, and the first of these."""
-    amounts = np.exp(0.7 * rng.standard_normal((n, 4)))
-    X = amounts @ bands(rng, 4, 80, 0.06) + 0.05 * rng.standard_normal((n, 1))
-    X += 0.01 * rng.standard_normal((n, 80))
-    return X, amounts[:, 0] + 0.1 * rng.standard_normal(n)
-
-
-def table(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
-    """Return 18 columns with six factors, and a response of all of them."""
-    sizes = np.array([3.0, 2.0, 1.5, 1.0, 0.7, 0.5])
-    X = sizes * rng.standard_normal((n, 6)) @ rng.standard_normal((6, 18))
-    X += rng.standard_normal((n, 18))
-    y = X @ rng.standard_normal(18)
-    return X, y / y.std() + 0.5 * rng.standard_normal(n)
 
 
 def real_sets() -> dict[str, tuple[Any, Any]]:
@@ -88,22 +43,11 @@ def real_sets() -> dict[str, tuple[Any, Any]]:
         "ozone": load_ozone(return_X_y=True),
         "diabetes": load_diabetes(return_X_y=True),
     }
-    try:
-        import LimeSoDa
-    except ImportError:
-        print("without the sets of LimeSoDa: pip install LimeSoDa")
-        return found
-    for name in sorted(set(LimeSoDa.list_datasets()) - {"Overview_Datasets"}):
-        table = LimeSoDa.load_dataset(name)["Dataset"]
-        targets = [one for one in table.columns if one.endswith("_target")]
-        X = table.drop(columns=targets).to_numpy(float)
-        for target in targets:
-            y = table[target].to_numpy(float)
-            known = np.isfinite(X).all(axis=1) & np.isfinite(y)
-            if np.count_nonzero(known) >= 30 + CONTROL:
-                # Hundreds of neighbouring wavelengths say what every other one says.
-                thin = max(1, X.shape[1] // 300) if X.shape[1] > 600 else 1
-                found[f"{name}, {target[:-7]}"] = X[known][:, ::thin], y[known]
+    for name, rows in soils().items():
+        if len(rows.y) >= 30 + CONTROL:
+            # Hundreds of neighbouring wavelengths say what every other one says.
+            p = rows.X.shape[1]
+            found[name] = rows.X[:, :: max(1, p // 300) if p > 600 else 1], rows.y
     return found
 
 
@@ -119,27 +63,6 @@ def real(repeats: int, rng: np.random.Generator) -> dict[str, Any]:
                 rows = rng.permutation(len(y))[:size]
                 weeks += _weeks(np.asarray(X)[rows], np.asarray(y)[rows], n)
         found[f"n = {n}"] = {"sets": len(used), "weeks": len(weeks)} | _shares(weeks)
-    return found
-
-
-def stable(repeats: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the share of stable weeks with an alarm, by data and size of the calibration."""
-    found: dict[str, Any] = {}
-    for make in (spectra, scattered, skewed, table):
-        for n in (30, 60, 120):
-            weeks = [
-                one
-                for _ in range(4 * repeats)
-                for one in _weeks(*make(rng, n + WEEKS * CONTROL), n)
-            ]
-            found[f"{make.__name__}, n = {n}"] = {"weeks": len(weeks)} | _shares(weeks)
-    normal = []
-    for _ in range(4 * repeats):
-        errors = rng.standard_normal(WEEKS * CONTROL)
-        for week in range(WEEKS):
-            until = errors[: (week + 1) * CONTROL]
-            normal.append(_broken(control_chart(until, 1.0, start=week * CONTROL)))
-    found["nominal"] = {"weeks": len(normal)} | _shares(normal)
     return found
 
 
@@ -273,13 +196,13 @@ def _rms(values: Any) -> float:
 def main() -> None:
     """Run what is asked for, keep the rest."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=("real", "stable", "drift", "transfer"))
+    parser.add_argument("--only", choices=("real", "drift", "transfer"))
     parser.add_argument("--repeats", type=int, default=50)
     parser.add_argument("--seed", type=int, default=2026)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for study in (real, stable, drift, transfer):
+    for study in (real, drift, transfer):
         name = study.__name__
         if given.only in (None, name):
             known[name] = study(given.repeats, np.random.default_rng(given.seed))

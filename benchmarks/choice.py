@@ -205,9 +205,17 @@ def _write(known: dict[str, Any], out: File) -> None:
 # ------
 
 
-def _gains(designs: dict[str, Any], rule: str, base: str = BASE) -> dict[str, Any]:
-    """Return log errors relative to a rule's, by design."""
-    return {name: np.log(np.divide(one[rule], one[base])) for name, one in designs.items()}
+def _both(one: dict[str, Any], rule: str, base: str, pooled: bool) -> Any:
+    """Return errors of two rules in the repeats that both have, or their means. Shape (2, k)."""
+    k = min(len(one[rule]), len(one[base]))
+    both = np.array([one[rule][:k], one[base][:k]])
+    return both.mean(axis=1, keepdims=True) if pooled else both
+
+
+def _gains(designs: dict[str, Any], rule: str, base: str, pooled: bool) -> dict[str, float]:
+    """Return mean log errors relative to a rule's, by design."""
+    both = {name: np.log(_both(one, rule, base, pooled)) for name, one in designs.items()}
+    return {name: float(np.mean(log[0] - log[1])) for name, log in both.items()}
 
 
 def _rules(designs: dict[str, Any]) -> list[str]:
@@ -215,8 +223,13 @@ def _rules(designs: dict[str, Any]) -> list[str]:
     return [rule for rule in RULES if all(rule in one for one in designs.values())]
 
 
-def summary(designs: dict[str, Any], bases: tuple[str, ...] = (BASE,)) -> list[str]:
-    """Return one row per rule: relative to each base, with standard errors between designs."""
+def summary(
+    designs: dict[str, Any], bases: tuple[str, ...] = (BASE,), *, pooled: bool = False
+) -> list[str]:
+    """Return one row per rule: relative to each base, with standard errors between designs.
+
+    Errors of repeats are compared one by one, or, if ``pooled``, their means.
+    """
     titles = [f"error / {base}" for base in bases]
     lines = [
         "| rule | " + " | ".join(titles) + " | beyond twice the best | worst design |",
@@ -225,23 +238,26 @@ def summary(designs: dict[str, Any], bases: tuple[str, ...] = (BASE,)) -> list[s
     for rule in _rules(designs):
         cells = []
         for base in bases:
-            means = [float(np.mean(one)) for one in _gains(designs, rule, base).values()]
+            means = list(_gains(designs, rule, base, pooled).values())
             mean, error = np.exp(np.mean(means)), np.std(means, ddof=1) / np.sqrt(len(means))
             cells.append(f"{mean:.3f} ± {mean * error:.3f}")
-        worst, name = max((np.mean(v), name) for name, v in _gains(designs, rule, bases[0]).items())
-        far = [np.mean(np.greater(v[rule], 2 * np.asarray(v[BEST]))) for v in designs.values()]
+        first = _gains(designs, rule, bases[0], pooled)
+        worst, name = max((log, name) for name, log in first.items())
+        with_best = [_both(one, rule, BEST, pooled) for one in designs.values()]
+        far = [np.mean(ours > 2 * best) for ours, best in with_best]
         cells += [f"{100 * np.mean(far):.1f} %", f"{np.exp(worst):.2f} ({name})"]
         lines.append(f"| {rule} | " + " | ".join(cells) + " |")
     return lines
 
 
-def by_design(designs: dict[str, Any], base: str = BASE) -> list[str]:
-    """Return errors relative to cross-validation's, one row per design or family."""
+def by_design(designs: dict[str, Any], base: str = BASE, *, pooled: bool = False) -> list[str]:
+    """Return errors relative to a base's, one row per design or family."""
     rules = [rule for rule in RULES if rule != base and any(rule in v for v in designs.values())]
     lines = ["| design | " + " | ".join(rules) + " |", "|---" * (len(rules) + 1) + "|"]
     for name, one in designs.items():
-        gains = {rule: _gains({name: one}, rule, base)[name] for rule in rules if rule in one}
-        cells = [f"{np.exp(np.mean(gains[rule])):.2f}" if rule in gains else "" for rule in rules]
+        found = {rule: one[rule] for rule in rules if rule in one}
+        gains = {rule: _gains({name: one}, rule, base, pooled)[name] for rule in found}
+        cells = [f"{np.exp(gains[rule]):.2f}" if rule in gains else "" for rule in rules]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return lines
 
@@ -307,14 +323,18 @@ def tables(known: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def into_page(page: File, found: dict[str, list[str]]) -> None:
-    """Put tables between ``<!-- table: start of the title -->`` and ``<!-- end -->``."""
+    """Put tables between ``<!-- table: start of the title -->`` and ``<!-- end -->``.
+
+    What was not made stays as it is.
+    """
     first, *parts = page.read_text(encoding="utf-8").split("<!-- table: ")
     text = first
     for part in parts:
         start, _, rest = part.partition(" -->")
-        table = next(lines for title, lines in found.items() if title.startswith(start))
-        _, end, after = rest.partition("<!-- end -->")
-        text += f"<!-- table: {start} -->\n" + "\n".join(table) + f"\n{end}{after}"
+        before, end, after = rest.partition("<!-- end -->")
+        made = (lines for title, lines in found.items() if title.startswith(start))
+        table = "\n".join(next(made, [before.strip()]))
+        text += f"<!-- table: {start} -->\n{table}\n{end}{after}"
     page.write_text(text, encoding="utf-8")
 
 

@@ -40,6 +40,16 @@ class Sample:
     kind: str = "table"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """All rows of a data set, without gaps; ``folds`` are those of its authors."""
+
+    X: Any
+    y: Any
+    kind: str
+    folds: Any = None
+
+
 Draw = Callable[[np.random.Generator], Sample]
 
 
@@ -469,8 +479,8 @@ REAL_SPECTRA = (
 )
 
 
-def real_data() -> dict[str, tuple[Any, Any]]:
-    """Return X and y of the data sets that are there."""
+def real_data() -> dict[str, Rows]:
+    """Return the data sets of this package, scikit-learn, statsmodels and R that are there."""
     from sklearn.datasets import load_diabetes, load_linnerud
 
     from plsdof.datasets import fetch_cookie, fetch_kin32fh, load_gasoline, load_ozone
@@ -508,7 +518,7 @@ def real_data() -> dict[str, tuple[Any, Any]]:
         found["pectin (process-improve)"] = (table[:, 1:], table[:, 0])
     if find_spec("rdata"):
         found |= _r_data()
-    return {name: _complete(*both) for name, both in found.items()}
+    return {name: _complete(name, *both) for name, both in found.items()}
 
 
 def _r_data() -> dict[str, tuple[Any, Any]]:
@@ -546,12 +556,13 @@ def _is_number(values: Any) -> bool:
     return hasattr(values, "dtype") and getattr(values.dtype, "kind", "O") in "fi"
 
 
-def _complete(X: Any, y: Any) -> tuple[Any, Any]:
+def _complete(name: str, X: Any, y: Any) -> Rows:
     """Return rows without gaps and columns that vary."""
     X, y = np.asarray(X, float), np.asarray(y, float)
     kept = np.isfinite(X).all(axis=1) & np.isfinite(y)
     X, y = X[kept], y[kept]
-    return X[:, np.ptp(X, axis=0) > 0], y
+    kind = "spectra" if name.startswith(REAL_SPECTRA) else "table"
+    return Rows(X=X[:, np.ptp(X, axis=0) > 0], y=y, kind=kind)
 
 
 def _r_objects(package: str, name: str) -> dict[str, Any]:
@@ -592,22 +603,20 @@ def _r_objects(package: str, name: str) -> dict[str, Any]:
     raise FileNotFoundError(f"{package}: {name}")
 
 
-def split(rng: np.random.Generator, *, X: Any, y: Any, n: int, kind: str) -> Sample:
+def split(rng: np.random.Generator, rows: Rows, n: int) -> Sample:
     """Draw n training rows; at most N_NEW others are new."""
-    order = rng.permutation(len(y))
-    fitted, new = order[:n], order[n : n + N_NEW]
-    return Sample(X=X[fitted], y=y[fitted], X_new=X[new], y_new=y[new], target=y[new], kind=kind)
+    order = rng.permutation(len(rows.y))
+    return sample_of(rows, order[:n], order[n : n + N_NEW])
 
 
 def real() -> dict[str, Draw]:
     """Return splits of the data sets at hand: 60 % of the rows, of larger ones 40 and 100 rows."""
     found = {}
-    for name, (X, y) in real_data().items():
-        kind = "spectra" if name.startswith(REAL_SPECTRA) else "table"
-        large = len(y) >= (100 if kind == "spectra" else 200)
-        sizes = (40, 100) if large else (round(0.6 * len(y)),)
+    for name, rows in real_data().items():
+        large = len(rows.y) >= (100 if rows.kind == "spectra" else 200)
+        sizes = (40, 100) if large else (round(0.6 * len(rows.y)),)
         for n in sizes:
-            found[f"{name}, {n} rows"] = partial(split, X=X, y=y, n=n, kind=kind)
+            found[f"{name}, {n} rows"] = partial(split, rows=rows, n=n)
     return found
 
 
@@ -615,8 +624,8 @@ def real() -> dict[str, Draw]:
 _CHANNEL, _FEWEST_CHANNELS = ("wl_", "wn_"), 50
 
 
-def soils() -> dict[str, list[Sample]]:
-    """Return the sets of the package LimeSoDa, each response with the folds of its authors."""
+def soils() -> dict[str, Rows]:
+    """Return the sets of the package LimeSoDa, one for each response."""
     if not find_spec("LimeSoDa"):
         return {}
     from LimeSoDa import list_datasets, load_dataset
@@ -634,12 +643,21 @@ def soils() -> dict[str, list[Sample]]:
         for response in (one for one in table if one.endswith("_target")):
             y = table[response].to_numpy(float)
             known = np.isfinite(X).all(axis=1) & np.isfinite(y)
-            samples = []
-            for fold in np.unique(folds):
-                rows, new = known & (folds != fold), known & (folds == fold)
-                varies = np.ptp(X[rows], axis=0) > 0
-                both = {"X": X[rows][:, varies], "X_new": X[new][:, varies]}
-                both |= {"y": y[rows], "y_new": y[new], "target": y[new]}
-                samples.append(Sample(**both, kind=kind))
-            found[f"{name}, {response.removesuffix('_target')} (LimeSoDa)"] = samples
+            title = f"{name}, {response.removesuffix('_target')} (LimeSoDa)"
+            found[title] = Rows(X=X[known], y=y[known], kind=kind, folds=folds[known])
     return found
+
+
+def by_folds(rows: Rows) -> list[Sample]:
+    """Return a sample for every fold, whose rows are the new ones."""
+    return [
+        sample_of(rows, rows.folds != fold, rows.folds == fold) for fold in np.unique(rows.folds)
+    ]
+
+
+def sample_of(rows: Rows, fitted: Any, new: Any) -> Sample:
+    """Return rows to fit, without columns that are constant there, and new ones."""
+    X, X_new, y_new = rows.X[fitted], rows.X[new], rows.y[new]
+    varies = np.ptp(X, axis=0) > 0
+    both = {"X": X[:, varies], "X_new": X_new[:, varies], "y_new": y_new, "target": y_new}
+    return Sample(**both, y=rows.y[fitted], kind=rows.kind)

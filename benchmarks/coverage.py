@@ -5,22 +5,23 @@ Run with ``python benchmarks/coverage.py [--repeats 200] [--only TEXT]``. Result
 writes the tables into that page. Measured are
 
 observations    new responses at new rows, by the intervals of held-out rows of the single choice
-                and of the average: simulated designs with 8 to 400 rows, random splits of real
-                data; of spectra the average over recipes, too. Beside it the tenth of the new rows
-                with the largest leverages, and the mean width relative to intervals of one width
+                and of the average, of spectra of the average over recipes, too: simulated designs
+                with 8 to 400 rows. Beside it the tenth of the new rows with the largest leverages,
+                the mean width, and the Winkler score (width, and 40 times by how much a new
+                response lies outside), both relative to intervals of +-1.96 RMSEP
+real            the same in random splits of all real data sets (`choice_designs.real_data`, and the
+                package LimeSoDa), by the number of rows to fit: a tenth of the repeats each
 groups          new responses of new groups, with groups left out together and with groups ignored
 noise           the noise level of the single choice and of the average over the true one
 thirds          under heteroscedastic noise, rows with little, medium and much of it
 coefficients    E[beta_m], m the median choice: X fixed (noise from cross-validation or the
-Jacobian,
-                HC3), and X random (jackknife)
+                Jacobian, HC3), and X random (jackknife)
 others          new observations by the normal distribution; the true mean by kind "mean";
                 false alarms of T^2 and Q on new rows, nominal 5 %
 """
 
 import argparse
 import json
-import math
 import time
 import warnings
 from dataclasses import replace
@@ -37,21 +38,25 @@ from choice_designs import (
     draw,
     factors,
     quadratic,
-    real,
+    real_data,
+    soils,
     spectra,
+    split,
 )
 
 from plsdof import RecipeRegressor, pls_path
-from plsdof._core.left_out import half_width
-from plsdof._core.objective import chosen_without
 from plsdof.chemometrics import hotelling_t2, q_residuals
 from plsdof.inference import coefficient_inference, prediction_interval
 
 RESULTS = File(__file__).with_name("results") / "coverage.json"
 MOST = 30
 ROWS = (8, 10, 12, 15, 20, 30, 50, 100, 200, 400)
+REAL_ROWS = (15, 19, 20, 22, 24, 30, 40, 60, 100)
+# A set takes part if so many rows are left.
+LEAST_NEW = 15
 WANTED = (0.93, 0.97)
 POOL = "recipes"
+NORMAL = 1.96
 OTHERS = ("normal", "mean", "T2", "Q")
 MODELS = {"single": "single choice", "average": "average", POOL: "average over recipes"}
 
@@ -70,16 +75,6 @@ def kinds(n: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def constant_width(model: Any) -> float:
-    """Return half of the width of intervals that do not know how far a row is, at 95 %."""
-    pool = [model.left_out]
-    residuals = np.abs(chosen_without(pool, average=model.is_average).residuals)
-    place = math.ceil(0.95 * (len(residuals) + 1))
-    if place <= len(residuals):
-        return float(np.sort(residuals)[place - 1])
-    return half_width(residuals, 0.95, spent=model.spent)
-
-
 def models_of(X: Any, y: Any, groups: Any = None) -> dict[str, Any]:
     """Return the single choice and the average."""
     path = pls_path(X, y, min(MOST, X.shape[1]))
@@ -88,37 +83,79 @@ def models_of(X: Any, y: Any, groups: Any = None) -> dict[str, Any]:
     return {"single": single, "average": path.average(groups=groups)}
 
 
-def observations(make: Any, seed: list[int], repeats: int) -> dict[str, Any]:
-    """Return shares of new observations inside, all and far ones, widths, and noise levels."""
-    inside: dict[str, list[float]] = {}
-    far: dict[str, list[float]] = {}
-    width: dict[str, list[float]] = {}
-    noise: dict[str, list[float]] = {}
-    for repeat in range(repeats):
-        sample = make(np.random.default_rng([*seed, repeat]))
-        models = models_of(sample.X, sample.y)
-        constant = constant_width(models["single"])
-        if sample.kind == "spectra":
-            models[POOL] = (
-                RecipeRegressor("average", recipes="spectra").fit(sample.X, sample.y).model_
-            )
-        for name, model in models.items():
-            half = model.half_widths(sample.X_new)
-            held = np.abs(sample.y_new - model.predict(sample.X_new)) <= half
-            farthest = np.argsort(model.leverage_at(sample.X_new))[-max(1, len(held) // 10) :]
-            inside.setdefault(name, []).append(float(np.mean(held)))
-            far.setdefault(name, []).append(float(np.mean(held[farthest])))
-            width.setdefault(name, []).append(float(np.mean(half)) / constant)
-            noise.setdefault(name, []).append(model.noise_std / sample.sigma)
-    found: dict[str, Any] = {name: share(values) for name, values in inside.items()}
-    found["far"] = {name: share(values) for name, values in far.items()}
-    found["width"] = {name: share(values) for name, values in width.items()}
-    if np.isfinite(sample.sigma):
-        found["noise"] = {
-            name: [float(np.median(values)), float(np.mean(np.less(values, 0.5)))]
-            for name, values in noise.items()
-        }
+def of_sample(sample: Any) -> dict[str, dict[str, float]]:
+    """Return what intervals of a sample's models do: what -> model -> number."""
+    models = models_of(sample.X, sample.y)
+    if sample.kind == "spectra":
+        pool = RecipeRegressor("average", recipes="spectra").fit(sample.X, sample.y)
+        models[POOL] = pool.model_
+    usual = (
+        2
+        * NORMAL
+        * float(np.sqrt(np.mean((sample.y_new - models["single"].predict(sample.X_new)) ** 2)))
+    )
+    found: dict[str, dict[str, float]] = {}
+    for name, model in models.items():
+        half = model.half_widths(sample.X_new)
+        beyond = np.abs(sample.y_new - model.predict(sample.X_new)) - half
+        farthest = np.argsort(model.leverage_at(sample.X_new))[-max(1, len(half) // 10) :]
+        scores = 2 * half + 2 / 0.05 * np.maximum(beyond, 0)
+        for what, value in {
+            "inside": np.mean(beyond <= 0),
+            "far": np.mean(beyond[farthest] <= 0),
+            "width": 2 * np.mean(half) / usual,
+            "winkler": np.mean(scores) / usual,
+            "noise": model.noise_std / sample.sigma,
+        }.items():
+            found.setdefault(what, {})[name] = float(value)
     return found
+
+
+def together(found: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
+    """Return means over samples with standard errors; of noise the median and how often it is low.
+
+    Widths and scores are ratios: their means are geometric.
+    """
+    means: dict[str, Any] = {}
+    for what in ("inside", "far", "width", "winkler", "noise"):
+        for name in MODELS:
+            values = [one[what][name] for one in found if name in one[what]]
+            if len(values) < 2:
+                continue
+            if what == "noise":
+                value = [float(np.median(values)), float(np.mean(np.less(values, 0.5)))]
+            elif what in ("width", "winkler"):
+                value = np.exp(share(np.log(values))[0]), share(np.log(values))[1]
+            else:
+                value = share(values)
+            means.setdefault(what, {})[name] = list(map(float, value))
+    if not np.isfinite(found[0]["noise"]["single"]):
+        del means["noise"]
+    return means.pop("inside") | means
+
+
+def observations(make: Any, seed: list[int], repeats: int) -> dict[str, Any]:
+    """Measure a simulated design."""
+    rngs = [np.random.default_rng([*seed, repeat]) for repeat in range(repeats)]
+    return together([of_sample(make(rng)) for rng in rngs])
+
+
+def of_real(n: int, seed: list[int], repeats: int) -> dict[str, Any]:
+    """Measure random splits of all real sets that are large enough; errors are between sets."""
+    found = []
+    sets = {
+        name: one for name, one in (real_data() | soils()).items() if n + LEAST_NEW <= len(one.y)
+    }
+    for name, rows in sets.items():
+        rngs = [np.random.default_rng([*seed, *map(ord, name), i]) for i in range(repeats)]
+        each = [of_sample(split(rng, rows, n)) for rng in rngs]
+        found.append(
+            {
+                what: {name: float(np.mean([one[what][name] for one in each])) for name in values}
+                for what, values in each[0].items()
+            }
+        )
+    return together(found) | {"sets": len(found)}
 
 
 def grouped(seed: list[int], repeats: int, *, count: int, size: int) -> dict[str, Any]:
@@ -222,8 +259,8 @@ def tasks(repeats: int) -> dict[str, Any]:
         for kind, options in kinds(n).items():
             make = partial(draw, **options)
             found[f"observations: n = {n}, {kind}"] = partial(observations, make, repeats=times)
-    for name, make in real().items():
-        found[f"real: {name}"] = partial(observations, make, repeats=repeats // 2)
+    for n in REAL_ROWS:
+        found[f"real: n = {n}"] = partial(of_real, n, repeats=max(1, repeats // 10))
     for count, size in ((10, 3), (15, 4), (25, 3), (40, 5)):
         found[f"groups: {count} of {size} rows"] = partial(
             grouped, repeats=repeats, count=count, size=size
@@ -307,23 +344,37 @@ def by_rows(known: dict[str, Any], part: str | None = None) -> list[str]:
 
 
 def of_bars(known: dict[str, Any]) -> list[str]:
-    """Return how many designs are within 93-97 %, and means over designs."""
+    """Return how many simulated designs are within 93-97 %, and means over designs."""
     lines = ["| | designs | 93 to 97 | mean | lowest | farthest tenth: mean | lowest | width |"]
     lines.append("|---" * 8 + "|")
-    for start, title in (("observations", "simulated"), ("real", "real")):
-        for model in MODELS:
-            of = {k: v for k, v in known.items() if k.startswith(start) and model in v}
-            if not of:
-                continue
-            all_rows = np.array([100 * v[model][0] for v in of.values()])
-            far = np.array([100 * v["far"][model][0] for v in of.values()])
-            width = np.exp(np.mean([np.log(v["width"][model][0]) for v in of.values()]))
-            # Rounded, as they are shown.
-            within = np.sum((all_rows.round(1) >= 93) & (all_rows.round(1) <= 97))
-            lines.append(
-                f"| {title}, {MODELS[model]} | {len(of)} | {within} | {all_rows.mean():.1f} | "
-                f"{all_rows.min():.1f} | {far.mean():.1f} | {far.min():.1f} | {width:.2f} |"
-            )
+    for model, title in MODELS.items():
+        of = [v for k, v in known.items() if k.startswith("observations") and model in v]
+        if not of:
+            continue
+        all_rows = np.array([100 * one[model][0] for one in of])
+        far = np.array([100 * one["far"][model][0] for one in of])
+        width = np.exp(np.mean([np.log(one["width"][model][0]) for one in of]))
+        # Rounded, as they are shown.
+        within = np.sum((all_rows.round(1) >= 93) & (all_rows.round(1) <= 97))
+        lines.append(
+            f"| {title} | {len(of)} | {within} | {all_rows.mean():.1f} | {all_rows.min():.1f} | "
+            f"{far.mean():.1f} | {far.min():.1f} | {width:.2f} |"
+        )
+    return lines
+
+
+def real_rows(known: dict[str, Any]) -> list[str]:
+    """Return a row per n: single choice / average / average over recipes."""
+    lines = ["| n | sets | inside | farthest tenth | width | Winkler score |", "|---" * 6 + "|"]
+    for n in REAL_ROWS:
+        one = known.get(f"real: n = {n}")
+        if one is None:
+            continue
+        cells = [" / ".join(percent(one[model]) for model in MODELS if model in one)]
+        cells.append(" / ".join(f"{100 * v[0]:.1f}" for v in one["far"].values()))
+        for what in ("width", "winkler"):
+            cells.append(" / ".join(f"{v[0]:.2f}" for v in one[what].values()))
+        lines.append(f"| {n} | {one['sets']} | " + " | ".join(cells) + " |")
     return lines
 
 
@@ -353,7 +404,7 @@ def tables(known: dict[str, Any]) -> dict[str, list[str]]:
         "new observations": by_rows(known),
         "farthest tenth": by_rows(known, "far"),
         "widths": by_rows(known, "width"),
-        "real data": table(known, "real", MODELS),
+        "real data": real_rows(known),
         "new groups": table(known, "groups", both | ignored),
         "noise level": noise(known),
         "thirds": table(known, "thirds", {name: name for name in ("least", "medium", "most")}),

@@ -27,7 +27,7 @@ FLOOR_SIZE = 200
 AGREEMENT = 1e-6
 # How many times as fast as plskit ours is to be on equal work with one thread, where it is not 1.3;
 # the share of it that is asked for with several; how many times as fast as ikpls.
-OF_PLSKIT = {"tiny": 0.6, "nir-noise-100": 1.2, "huge-tall": 3.0, "tallest": 3.0}
+OF_PLSKIT = {"tiny": 0.7}
 USUALLY, SEVERAL_THREADS = 1.3, 0.8
 IKPLS = 2.5
 # So many times as long as one recipe five may take.

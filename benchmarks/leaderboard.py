@@ -38,7 +38,7 @@ from choice import (
     searched,
     summary,
 )
-from choice_designs import Sample, real, soils
+from choice_designs import Sample, by_folds, real, soils
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
@@ -63,8 +63,8 @@ def boards() -> dict[str, Callable[[int], Sample | None]]:
     found: dict[str, Any] = {
         name: split(name, draw) for name, draw in real().items() if not name.startswith(_FETCHED)
     }
-    for name, folds in soils().items():
-        found[name] = dict(enumerate(folds)).get
+    for name, rows in soils().items():
+        found[name] = dict(enumerate(by_folds(rows))).get
     return found
 
 
@@ -196,17 +196,47 @@ def tables(known: dict[str, Any]) -> dict[str, list[str]]:
         sets = {name: one | {"n": known["n"][name]} for name, one in known.get(kind, {}).items()}
         if not sets:
             continue
-        # Folds of LimeSoDa have few rows: errors are pooled over the repeats of a set.
         errors = {
-            f"{name}, {one['n'][0]} x {one['n'][1]}": {
-                rule: [float(np.mean(values))] for rule, values in one["error"].items()
-            }
-            for name, one in sets.items()
+            f"{name}, {one['n'][0]} x {one['n'][1]}": one["error"] for name, one in sets.items()
         }
-        found[f"{kind}: error ({len(sets)} sets)"] = summary(errors, bases)
-        found[f"{kind}: coverage ({len(sets)} sets)"] = intervals(sets)
-        found[f"{kind}: by set"] = by_design(errors, bases[0])
+        repeats = [len(one["error"][DEFAULT]) for one in sets.values()]
+        title = f"({len(sets)} sets, {min(repeats)} to {max(repeats)} repeats)"
+        # Folds of LimeSoDa have few rows, so errors of the repeats are pooled.
+        found[f"{kind}: error {title}"] = summary(errors, bases, pooled=True)
+        found[f"{kind}: coverage"] = intervals(sets)
+        found[f"{kind}: by set"] = by_design(errors, bases[0], pooled=True)
     return found
+
+
+def against_published(known: dict[str, Any], file: File) -> list[str]:
+    """Compare with the errors that the authors of LimeSoDa published: ours over theirs, squared."""
+    import rdata
+
+    warnings.simplefilter("ignore")
+    table = rdata.read_rds(file)
+    columns: dict[str, dict[str, list[float]]] = {}
+    for kind in ("spectra", "table"):
+        for name, rows in soils().items():
+            one = known.get(kind, {}).get(name, {}).get("error", {})
+            data, response = name.removesuffix(" (LimeSoDa)").split(", ")
+            here = table[(table["Dataset"] == data) & (table["Property"] == response)]
+            sizes = [np.sum(rows.folds == fold) for fold in np.unique(rows.folds)]
+            for rule in (DEFAULT, AVERAGE, ONE, POOL, KERNEL):
+                if len(one.get(rule, ())) < len(sizes):
+                    continue
+                ours = np.average(one[rule], weights=sizes)
+                for theirs, error in zip(here["learning_algorithm"], here["RMSE"], strict=True):
+                    column = columns.setdefault(f"{kind}: {theirs}", {})
+                    column.setdefault(rule, []).append(float(np.log(ours / error**2)))
+    lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for rule in (DEFAULT, AVERAGE, ONE, POOL, KERNEL):
+        cells = []
+        for column in columns.values():
+            log = column.get(rule, [])
+            mean, error = np.exp(np.mean(log)), np.std(log, ddof=1) / np.sqrt(len(log))
+            cells.append(f"{mean:.2f} ± {mean * error:.2f} ({len(log)})")
+        lines.append(f"| {rule} | " + " | ".join(cells) + " |")
+    return lines
 
 
 def main() -> None:
@@ -218,11 +248,14 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only sets with this text in their names")
     parser.add_argument("--out", type=File, default=RESULTS)
     parser.add_argument("--page", type=File, help="write the tables into this page")
+    parser.add_argument("--published", type=File, help="errors that the authors of LimeSoDa found")
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         known = run(options.repeats, options.only, options.out, options.parts, options.minutes)
     found = tables(known) if len(options.parts) == len(PARTS) else {}
+    if options.published:
+        found["published"] = against_published(known, options.published)
     for title, lines in found.items():
         print("\n".join(["", f"## {title}", "", *lines]))
     if options.page:

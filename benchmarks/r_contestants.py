@@ -33,9 +33,10 @@ suppressPackageStartupMessages(library(plsdof))
 started <- Sys.time()
 fit <- pls.ic(X, y, m = M, criterion = "bic", verbose = FALSE)
 seconds <- as.numeric(Sys.time() - started, units = "secs")
-m <- fit$m.opt
-intercept <- fit$intercept
-slopes <- coef(fit)
+# As its answers show: coefficients have one component less than m.opt, and for 0 there are none.
+m <- max(fit$m.opt - 1, 0)
+intercept <- if (fit$m.opt > 0) fit$intercept else mean(y)
+slopes <- if (fit$m.opt > 0) coef(fit) else numeric(p)
 stopifnot(length(m) == 1, length(intercept) == 1, length(slopes) == p)
 """
 
