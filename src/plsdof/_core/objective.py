@@ -24,7 +24,7 @@ standard deviations off.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -96,8 +96,12 @@ class Objective:
         at = int(np.argmax(J.min() + EQUAL * self.losses[0] >= J))
         return int(self.recipes[at]), int(self.models[at])
 
-    def best_point(self, near: Sequence[Array] = ()) -> list[Array]:
-        """Return the weights with the smallest J, recipe by recipe in the order of its path.
+    def best_point(self) -> list[Array]:
+        """Return the weights with the smallest J, recipe by recipe in the order of its path."""
+        return self.by_recipe(self.point())
+
+    def point(self, near: Array | None = None) -> Array:
+        """Return the weights with the smallest J, in the order of the models here. Shape (T,).
 
         ``near`` are weights that are close, such as those of nearly the same rows.
         """
@@ -105,30 +109,32 @@ class Objective:
         if self.losses.min() <= EQUAL * self.losses[0]:  # errors of rounding cannot be weighed
             recipe, model = self.best_vertex()
             weights[(self.recipes == recipe) & (self.models == model)] = 1.0
-            return self.by_recipe(weights)
+            return weights
         E, price = self.residuals[self.eligible], self.price[self.eligible]
-        start = None
-        if near:
-            ordered = [near[r][m] for r, m in zip(self.recipes, self.models, strict=True)]
-            start = np.array(ordered)[self.eligible]
-        w = _simplex(E @ E.T, price, start)
+        w = _simplex(E @ E.T, price, None if near is None else near[self.eligible])
         if np.isfinite(self.scale):
             for _ in range(_REWEIGHTED):
                 e = np.abs(w @ E)
                 v = np.minimum(1.0, self.scale / np.maximum(e, 1e-3 * self.scale))
                 w = _simplex((E * v) @ E.T, price, w)
         weights[self.eligible] = w
-        return self.by_recipe(weights)
+        return weights
 
     def by_recipe(self, values: Array) -> list[Array]:
         """Return what belongs to the models of each recipe, in the order of its path."""
-        found = []
-        for recipe in range(int(self.recipes[-1]) + 1):
-            own = self.recipes == recipe
-            ordered = np.empty(np.count_nonzero(own))
-            ordered[self.models[own]] = values[own]
-            found.append(ordered)
-        return found
+        return _by_recipe(self.recipes, self.models, values)
+
+
+def _by_recipe(
+    recipes: npt.NDArray[np.intp], models: npt.NDArray[np.intp], values: Array
+) -> list[Array]:
+    found = []
+    for recipe in range(int(recipes[-1]) + 1):
+        own = recipes == recipe
+        ordered = np.empty(np.count_nonzero(own))
+        ordered[models[own]] = values[own]
+        found.append(ordered)
+    return found
 
 
 def huber(residuals: Array, scale: float) -> Array:
@@ -143,6 +149,93 @@ def huber(residuals: Array, scale: float) -> Array:
         return np.asarray(residuals**2)
     size = np.abs(residuals)
     return np.where(size <= scale, size**2, 2.0 * scale * size - scale**2)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Models:
+    """The models of several recipes, one behind the other, simplest first.
+
+    ``recipes`` and ``models`` as in `Objective`, ``residuals`` (T, n) and Degrees of Freedom
+    ``dof`` (T,) of all held-out rows; ``left`` has their folds and weights.
+    """
+
+    recipes: npt.NDArray[np.intp]
+    models: npt.NDArray[np.intp]
+    residuals: Array
+    dof: Array
+    left: LeftOut
+
+    @classmethod
+    def of(cls, pool: Sequence[LeftOut]) -> "_Models":
+        pool = [left.joint or left for left in pool]
+        return cls(
+            recipes=np.repeat(np.arange(len(pool)), [len(left.order) for left in pool]),
+            models=np.concatenate([left.order for left in pool]),
+            residuals=np.concatenate([left.residuals[left.order] for left in pool]),
+            dof=np.concatenate([np.maximum.accumulate(left.dof[left.order]) for left in pool]),
+            left=pool[0],
+        )
+
+    def part(self, which: npt.NDArray[np.intp]) -> "_Models":
+        """Return some of the models."""
+        return replace(
+            self,
+            recipes=self.recipes[which],
+            models=self.models[which],
+            residuals=self.residuals[which],
+            dof=self.dof[which],
+        )
+
+    def objective(self, loss: str, without: int | None = None) -> Objective:
+        """Return the objective of all rows, or of those outside of one fold."""
+        left, E, rows, n = self.left, self.residuals, self.left.weights, self.left.n
+        if without is not None:
+            kept = left.fold != without
+            E, rows = E[:, kept], rows[kept]
+            n = float(rows.sum())
+        size, weighted = np.abs(E), left.sample_weight is not None
+        middle = float(_medians(size, rows if weighted else None).min()) / _MEDIAN
+        excess = size.min(axis=0) / (_CAP * middle) if middle > 0 else np.zeros(E.shape[1])
+        E = E / np.maximum(excess, 1.0)
+        if weighted:
+            E = E * np.sqrt(rows)
+        scale = _HUBER * middle if loss == "huber" and middle > 0 else np.inf
+        losses = np.vecdot(E, E) if np.isinf(scale) else huber(E, scale).sum(axis=1)
+        eligible = np.zeros(len(losses), dtype=bool)
+        starts = np.flatnonzero(np.diff(self.recipes, prepend=-1))
+        for start, end in zip(starts, [*starts[1:], len(losses)], strict=True):
+            best = start + int(losses[start:end].argmin())
+            eligible[start : min(best + 1 + MODELS_AHEAD, end)] = True
+        return Objective(
+            recipes=self.recipes,
+            models=self.models,
+            residuals=E,
+            losses=losses,
+            price=2.0 * _PRICE * losses.min() / n * np.clip(self.dof, 1.0, n),
+            eligible=eligible,
+            scale=scale,
+            capped=excess > 1.0,
+        )
+
+    def points(
+        self, loss: str, pools: Pools, without: int | None = None, near: Sequence[Array] = ()
+    ) -> list[Array]:
+        """Return the weights of the average of each of nested pools, zero outside of it. (T,).
+
+        ``near`` is the same of nearly the same rows.
+        """
+        found: list[Array] = []
+        for number, members in enumerate(pools or [np.unique(self.recipes).tolist()]):
+            which = np.flatnonzero(np.isin(self.recipes, members))
+            close = near[number] if near else found[0] if found else None
+            weights = np.zeros(len(self.models))
+            weights[which] = (
+                self.part(which)
+                .objective(loss, without)
+                .point(None if close is None else close[which])
+            )
+            found.append(weights)
+        return found
 
 
 def objective(
@@ -161,38 +254,7 @@ def objective(
         A fold.
     """
     as_choice(loss, "loss", LOSSES)
-    pool = [left.joint or left for left in pool]
-    first = pool[0]
-    E = np.concatenate([left.residuals[left.order] for left in pool])
-    sizes, n = [len(left.order) for left in pool], first.n
-    if without is not None:
-        kept = first.fold != without
-        E, n = E[:, kept], float(first.weights[kept].sum())
-    size = np.abs(E)
-    rows = first.weights if without is None else first.weights[kept]
-    middle = float(_medians(size, None if first.sample_weight is None else rows).min()) / _MEDIAN
-    excess = size.min(axis=0) / (_CAP * middle) if middle > 0 else np.zeros(E.shape[1])
-    E = E / np.maximum(excess, 1.0)
-    if first.sample_weight is not None:
-        E = E * np.sqrt(rows)
-    scale = _HUBER * middle if loss == "huber" and middle > 0 else np.inf
-    losses = np.vecdot(E, E) if np.isinf(scale) else huber(E, scale).sum(axis=1)
-    starts = np.cumsum([0, *sizes])
-    eligible, d = np.zeros(len(losses), dtype=bool), np.empty(len(losses))
-    for left, start, end in zip(pool, starts, starts[1:], strict=False):
-        eligible[start : start + int(np.argmin(losses[start:end])) + 1 + MODELS_AHEAD] = True
-        eligible[end:] = False
-        d[start:end] = np.maximum.accumulate(np.clip(left.dof[left.order], 1.0, n))
-    return Objective(
-        recipes=np.repeat(np.arange(len(pool)), sizes),
-        models=np.concatenate([left.order for left in pool]),
-        residuals=E,
-        losses=losses,
-        price=2.0 * _PRICE * losses.min() / n * d,
-        eligible=eligible,
-        scale=scale,
-        capped=excess > 1.0,
-    )
+    return _Models.of(pool).objective(loss, without)
 
 
 def _medians(values: Array, weights: Array | None) -> Array:
@@ -206,27 +268,16 @@ def _medians(values: Array, weights: Array | None) -> Array:
 
 
 def best_points(
-    pool: Sequence[LeftOut],
-    loss: str = "squared",
-    pools: Pools = (),
-    without: int | None = None,
-    near: Sequence[Sequence[Array]] = (),
+    pool: Sequence[LeftOut], loss: str = "squared", pools: Pools = ()
 ) -> list[list[Array]]:
     """Return the weights of the average of each of nested pools, recipe by recipe.
 
     ``pools`` are positions of recipes; without them all recipes are one pool. Recipes outside of a
-    pool have weights zero there. ``near`` is the same of nearly the same rows.
+    pool have weights zero there.
     """
-    found: list[list[Array]] = []
-    for number, members in enumerate(pools or [range(len(pool))]):
-        weights = [np.zeros(len(left.residuals)) for left in pool]
-        close = near[number] if near else found[0] if found else None
-        start = [] if close is None else [close[r] for r in members]
-        best = objective([pool[r] for r in members], loss, without).best_point(start)
-        for r, own in zip(members, best, strict=True):
-            weights[r] = own
-        found.append(weights)
-    return found
+    models = _Models.of(pool)
+    points = models.points(as_choice(loss, "loss", LOSSES), pools)
+    return [_by_recipe(models.recipes, models.models, one) for one in points]
 
 
 def mean_of(parts: Sequence[Sequence[Array]]) -> list[Array]:
@@ -257,23 +308,25 @@ def chosen_without(
 
     The matrices stay what they are; the choice, or the weights, are those of the other folds.
     """
-    first = pool[0]
+    first, models = pool[0], _Models.of(pool)
+    leverages = np.concatenate([left.leverage[left.order] for left in pool])
+    errors = np.concatenate([left.residuals[left.order] for left in pool])
     residuals, leverage, disagreement = np.zeros((3, len(first.y)))
-    near = best_points(pool, loss, pools) if average else []
+    near = models.points(loss, pools) if average else []
     for fold in range(int(first.fold.max()) + 1):
-        rows = first.fold == fold
+        rows = np.flatnonzero(first.fold == fold)
         if average:
-            weights = mean_of(best_points(pool, loss, pools, fold, near))
+            weights = np.mean(models.points(loss, pools, fold, near), axis=0)
+            used = np.flatnonzero(weights)
+            w = weights[used]
         else:
-            recipe, model = objective(pool, loss, fold).best_vertex()
-            weights = [np.zeros(len(left.residuals)) for left in pool]
-            weights[recipe][model] = 1.0
-        for left, own in zip(pool, weights, strict=True):
-            used = np.flatnonzero(own)
-            errors, w = left.residuals[np.ix_(used, rows)], own[used]
-            residuals[rows] += w @ errors
-            disagreement[rows] += w @ errors**2
-            leverage[rows] += w @ left.leverage[np.ix_(used, rows)]
+            recipe, model = models.objective(loss, fold).best_vertex()
+            used = np.flatnonzero((models.recipes == recipe) & (models.models == model))
+            w = np.ones(1)
+        e = errors[used][:, rows]
+        residuals[rows] = w @ e
+        disagreement[rows] = w @ e**2
+        leverage[rows] = w @ leverages[used][:, rows]
     disagreement = np.maximum(disagreement - residuals**2, 0.0)
     return HeldOut(residuals=residuals, leverage=leverage, disagreement=disagreement)
 
@@ -293,7 +346,8 @@ def _simplex(G: Array, price: Array, start: Array | None = None) -> Array:
     half, active = price / 2.0, w > 0
     for _ in range(_MOST_STEPS * len(G)):
         kept = np.flatnonzero(active)
-        A = G[np.ix_(kept, kept)]
+        rows = G[kept]
+        A = rows[:, kept]
         A.flat[:: len(kept) + 1] += _RIDGE * A.trace()
         x, z = np.linalg.solve(A, np.array([np.ones(len(kept)), half[kept]]).T).T
         v, before = (1.0 + z.sum()) / x.sum() * x - z, w[kept]
@@ -306,7 +360,7 @@ def _simplex(G: Array, price: Array, start: Array | None = None) -> Array:
             active = w > 0
             continue
         w[kept] = v
-        slope = G[:, kept] @ v + half
+        slope = v @ rows + half
         enter = int(np.argmin(slope))
         if active[enter] or slope[enter] >= w @ slope - EQUAL * unit:
             break
