@@ -1,7 +1,7 @@
 """From a fitted model to its predictor, `plsdof.predictor`; parts are made when they are needed."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -19,18 +19,16 @@ from plsdof.chemometrics.checks import SlopeTest, own_line
 from plsdof.errors import NotAvailableError
 from plsdof.inference import intervals as inference
 from plsdof.inference.covariance import covariance_root
-from plsdof.models.predictor import (
+from plsdof.models.parts import (
     Centred,
     KernelRows,
     Member,
     Normal,
-    Predictor,
     Preparation,
     Response,
     RowCheck,
-    about,
-    numbered,
 )
+from plsdof.models.predictor import Predictor, about, numbered
 from plsdof.variants.pls2 import PLS2Model
 
 CLASSES = "pls-classes"
@@ -121,66 +119,54 @@ class FittedPredictor(Predictor):
         intervals: str,
         preprocessing: Any,
     ) -> None:
-        first, start, responses = given.models[0], 0, []
-        for one, name in zip(given.models, given.responses(response), strict=True):
-            responses.append(FittedResponse(one, name, start, noise, covariance, intervals))
-            start += len(members_of(one))
+        first = given.models[0]
         path = members_of(first)[0].path
         self.__dict__.update(
             about(given.names if names is None else names, given.n_columns, source),
-            opened=given,
-            preprocessing=preprocessing,
+            models=members_of(first),
+            before=[preprocessing, *given.before],
+            prepare=first.prepared,
             method=first.path.recipe.method.name.rpartition(",")[2],
             parameter_name=first.path.parameter_name,
             n=float(path.exact.n if path.given is None else path.given.n),
             one_response=given.one_response,
             responses_named=response is not None or given.response_names is not None,
-            responses=tuple(responses),
+            responses=tuple(
+                FittedResponse(one, name, noise, covariance, intervals)
+                for one, name in zip(given.models, given.responses(response), strict=True)
+            ),
         )
 
-    opened: "Opened"
-    preprocessing: Any
+    # Of an average one for each recipe; several responses share the first.
+    models: tuple[Model, ...]
+    before: Sequence[Any]
+    prepare: Callable[[Any], Any]
 
     @cached_property
     def preparations(self) -> tuple[Preparation, ...]:
-        """What happens to rows before coefficients, of every member of every response."""
+        """What happens to rows before coefficients, of every member."""
         return self._preparations()
 
     def _preparations(self) -> tuple[Preparation, ...]:
-        every = [each for one in self.opened.models for each in members_of(one)]
-        before = [self.preprocessing, *self.opened.before]
-        return tuple(_preparation(one, before) for one in every)
+        return tuple(_preparation(one, self.before) for one in self.models)
 
     def _rows(self, X: Any) -> tuple[Centred, ...]:
         """Return new rows as the paths take them, sparse ones as they are."""
-        if self.preprocessing is not None:
-            X = self.preprocessing.transform(X)
-        X = self.opened.models[0].prepared(X)
-        every = [each for one in self.opened.models for each in members_of(one)]
-        return tuple(Centred(one.path.rows.new(X), one.centre[0]) for one in every)
+        first = self.before[0]
+        X = self.prepare(X if first is None else first.transform(X))
+        return tuple(Centred(one.path.rows.new(X), one.centre[0]) for one in self.models)
 
     def frozen(self, *, intervals: bool = True) -> Predictor:
         """Return the predictor as arrays, without the data it was fitted to.
 
         ``intervals`` says whether to keep what intervals "normal", T^2 and Q need.
         """
-        shared = not any(
-            isinstance(one, Mixture) or one.path.rows.is_dual or one.path.rows.before is not None
-            for one in self.opened.models
-        )
-        responses = [one.frozen(keep=intervals) for one in self.responses]  # type: ignore[attr-defined]
-        preparations = self._preparations()
-        if shared:  # responses of one preparation
-            preparations = preparations[:1]
-            responses = [
-                replace(one, members=tuple(replace(each, preparation=0) for each in one.members))
-                for one in responses
-            ]
-        made: dict[str, Any] = {"preparations": preparations, "responses": tuple(responses)}
-        rest: dict[str, Any] = {
-            one.name: getattr(self, one.name) for one in fields(Predictor) if one.name not in made
+        made: dict[str, Any] = {
+            "preparations": self._preparations(),
+            "responses": tuple(one.frozen(keep=intervals) for one in self.responses),  # type: ignore[attr-defined]
         }
-        return Predictor(**rest, **made)
+        rest = {one.name: getattr(self, one.name) for one in fields(Predictor)}
+        return Predictor(**rest | made)
 
 
 class FittedMember(Member):
@@ -231,12 +217,17 @@ class FittedMember(Member):
         kept = [] if weights is None else np.flatnonzero(weights).tolist()
         return [m for m in kept if self.model.path.store.has(m)]
 
+    def frozen(self, *, keep: bool) -> Member:
+        """Return the same as arrays, with what leverages need or without."""
+        kept = fields(Member) if keep else fields(Member)[:_LINEAR]
+        return Member(**{one.name: getattr(self, one.name) for one in kept})
+
 
 class FittedResponse(Response):
     """One response of a fitted model."""
 
     def __init__(
-        self, model: Model, name: str, start: int, noise: Noise, covariance: str, intervals: str
+        self, model: Model, name: str, noise: Noise, covariance: str, intervals: str
     ) -> None:
         members = members_of(model)
         weights = model.shares if isinstance(model, Mixture) else np.ones(1)
@@ -247,7 +238,7 @@ class FittedResponse(Response):
             response=name,
             interval_method=intervals,
             members=tuple(
-                FittedMember(one, float(weight), start + i)
+                FittedMember(one, float(weight), i)
                 for i, (one, weight) in enumerate(zip(members, weights, strict=True))
             ),
         )
@@ -394,18 +385,7 @@ class FittedResponse(Response):
             if one.name not in _COUNTED
         }
         has_scores = path.given is not None or (keep and not path.rows.is_dual)
-        values["members"] = tuple(
-            Member(
-                coef=one.coef,
-                preparation=one.preparation,
-                weight=one.weight,
-                rotations=one.rotations if has_scores else None,
-                shares=one.shares if has_scores else read_only(np.zeros(0)),
-                models=one.models if has_scores else None,
-                weights=one.weights if has_scores else read_only(np.zeros(0)),
-            )
-            for one in self.members
-        )
+        values["members"] = tuple(one.frozen(keep=has_scores) for one in self.members)  # type: ignore[attr-defined]
         if counted:
             values |= {"dof": self.dof, "noise_variance": self.noise_variance}
             values |= {"sec": self.sec} if single else {}
@@ -439,6 +419,8 @@ class FittedResponse(Response):
         return Normal(factor=read_only(np.ascontiguousarray(factor)), level=read_only(level), df=df)
 
 
+# The first fields of a member are all that predictions need.
+_LINEAR = 3
 _CHOSEN = ("criterion", "rule", "message")
 _COUNTED = ("members", "dof", "noise_variance", "sec", "normal", "check")
 
