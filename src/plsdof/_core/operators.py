@@ -37,7 +37,8 @@ class _Samples:
     """What `RowFolds` and `GramFolds` have in common: a score is one number per row."""
 
     squares_condition = True
-    unit: Array
+    extent: Array
+    trace: Array
     away: Array
     metric: Array | float
     lift: Callable[[Array], Array] | None = None
@@ -120,8 +121,8 @@ class RowFolds(_Samples):
         # The sum of a residual is rounding, which a shift that is not the mean would make larger.
         self._is_apart = bool(np.any(nf * self.mean**2 > _APART * gross))
         self._inverse_metric = inverse_metric
+        squares = gross - nf * self.mean**2
         if scale:
-            squares = gross - nf * self.mean**2
             low = squares <= np.maximum(_CANCELLED * gross, _smallest(nf, self.shift + self.mean))
             constant = None
             if low.any():
@@ -130,11 +131,10 @@ class RowFolds(_Samples):
             self._inverse = _inverse(squares, constant, nf)
         else:
             self._inverse = np.full((1, X.shape[1]), _common_unit(gross[-1], self.n[-1]))
-        extent = np.vecdot(gross, self._inverse)
+        self.extent = extent = np.vecdot(gross, self._inverse)
+        self.trace = np.maximum(np.vecdot(squares, self._inverse), _EPS * extent)
         self.away = _away(np.vecdot(gross[-1], self._inverse), extent, self.n, weights)
         self.metric = self._inverse[-1] / (extent[-1] or 1.0)
-        self.unit = 2.0 * _EPS**2 * extent
-        self.reach = self.unit * self.total
         self._C = np.empty((len(W) if self._stored is None else 0, X.shape[1]))
 
     def _prepare(self, X: Array, columns: Columns) -> tuple[Array, Array]:
@@ -197,7 +197,7 @@ class GramFolds(_Samples):
         extent = self._unit * np.maximum(gross, size)
         self.metric = 1.0 / (gross[-1] or 1.0)
         self.away = _away(self._unit * gross[-1], self._unit * gross, self.n, weights)
-        self.reach = np.square(_EPS * extent) * self.total
+        self.extent = extent
 
     def forward(self, r: Array, out: Array) -> Array:
         r = self._unit * r
@@ -225,7 +225,8 @@ class _Features:
     """
 
     squares_condition = True
-    unit: Array
+    extent: Array
+    trace: Array
     away: Array
     metric: Array | float
     lift: Callable[[Array], Array] | None = None
@@ -262,7 +263,7 @@ class _Features:
         extent = np.vecdot(size, self._inverse)
         self.metric = self._inverse[-1] / (extent[-1] or 1.0)
         self.away = _away(extent, np.vecdot(squares, self._inverse), n, weights)
-        self.reach = np.square(_EPS * extent) * self.total
+        self.extent = extent
 
     def forward(self, r: Array, out: Array) -> Array:
         return np.multiply(r, self._inverse, out=out)

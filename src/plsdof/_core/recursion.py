@@ -31,6 +31,7 @@ from plsdof._core.inputs import Array
 from plsdof._core.operators import Operator, running
 
 Mask = npt.NDArray[np.bool_]
+_EPS = float(np.finfo(np.float64).eps)
 # Rounding may be this share of a new score; beyond, nothing but rounding is left of it.
 _CERTAIN = 0.1
 # Estimates add up the rounding of single steps to first order; this covers the rest.
@@ -176,6 +177,8 @@ def run(
     ended = np.zeros((M, F1), dtype=bool)
     kept = slice(None) if keep else slice(-1, None)  # folds whose coefficients may be asked for
     triangle, directions = np.zeros((M, F1 if keep else 1, M)), np.empty((M, 1, 0))
+    missing = op.total  # squares of y, and of X, that are not explained yet
+    rest = missing if op.squares_condition else op.trace
     k, T = 0, None
     for j in range(M):
         if j == FIRST_COMPONENTS and enough is not None:
@@ -208,11 +211,15 @@ def run(
             shares[:, -1] += share
             triangle[j, :, :j] = shares[kept]
         # Rounding of new scores, relative to them: eps |X|^2 |y| / |t| for products that square
-        # the condition number, eps |X| (1 / alpha + |y| / |X'r|) for the two products with X.
+        # the condition number. Of two products with X, the first is off by eps |X| |r|, and r by
+        # eps |y|; the second takes this to the scores by what is left of X, and adds eps |X| |X'r|.
         if op.squares_condition:
-            rounding = op.reach / squares
+            rounding = _EPS**2 * op.extent**2 * op.total / squares
         else:
-            rounding = op.unit * gradient / squares + op.reach / gradient
+            first = (op.extent * missing + rest * op.total) * rest
+            rounding = 2.0 * _EPS**2 * (first + op.extent * gradient) / squares
+            taken = squares + np.vecdot(shares, shares) if j else squares
+            rest = np.maximum(rest - taken / gradient, _EPS * op.extent)
         np.sqrt(rounding, out=noise[j])
         length = np.sqrt(squares)
         inverse = 1.0 / length
@@ -226,6 +233,7 @@ def run(
         # What the component explains.
         q = np.vecdot(A[j], r, out=Q[j])
         r -= np.multiply(q[:, None], D[j], out=part)
+        missing = np.maximum(missing - q**2, _EPS * op.total)
         k = j + 1
     Q, A, noise, ended = Q[:k], A[:k], noise[:k], ended[:k]
     T, fold = op.scores(A) if T is None or len(T) < k else T, op.fold
