@@ -42,6 +42,21 @@ def test_rows_left_out(seed):
     assert_residuals_are_within_their_error(seed, 4, most_rows=23, most_columns=7)
 
 
+def test_a_far_row_beside_equal_eigenvalues():
+    # Without row 4, three columns have one eigenvalue and three are 1e-8 of the far row: rounding
+    # of X'r, taken along by the former, is all that there is of a third component.
+    turn = 2.0 * np.pi * np.arange(8)[:, None] * np.arange(1, 4) / 8
+    X = np.hstack([np.cos(turn), np.sin(turn)])
+    y = np.array([3.1, 0.6, 1.5, 2.3, 1.7, 2.3, 2.0, 3.1])
+    X[0] = [1.02e8, 5.2e7, 3.5e7, 0.0, 0.0, 0.0]
+    fold = np.arange(8) % 5
+    left = pls_path(X, y, 5).left_out(5)
+    known = int(np.count_nonzero(np.isfinite(left.error))) - 1
+    exact = exact_left_out(lambda rows: rows @ rows.T, X, y, fold, known, scale=True)
+    off = np.abs(left.residuals[: known + 1] - exact).max(axis=1)
+    assert np.all(off <= left.error[: known + 1] + 8 * EPS * np.abs(y).max())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_many_rows_left_out(part):
