@@ -251,6 +251,25 @@ def test_a_file_of_wide_spectra_is_small(tmp_path):
         np.testing.assert_allclose(found.std_error, expected.std_error, rtol=1e-5)
 
 
+def test_a_file_of_many_wide_rows_has_a_limited_size(tmp_path):
+    """Directions that are too many are what they add on average: no interval changes much."""
+    rng = np.random.default_rng(0)
+    bands = np.exp(-0.5 * ((np.arange(1600) - rng.uniform(0, 1600, 8)[:, None]) / 90) ** 2)
+    parts = rng.uniform(size=(260, 8))
+    rows = parts @ bands + 3e-3 * rng.normal(size=(260, 1600))
+    model = PLSRegressor(8).fit(rows[:160], parts[:160, 0] + 0.01 * rng.normal(size=160))
+    model.save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert len(loaded.normal.factor) == 57  # 90,000 numbers, and a constant
+    assert (tmp_path / "model.json").stat().st_size < 1000 * 1600
+    for kind, most in (("mean", 0.02), ("observation", 0.002)):
+        options = {"kind": kind, "method": "normal"}
+        for some in (rows[:160], rows[160:]):
+            expected = prediction_interval(model, some, **options).std_error
+            found = loaded.prediction_interval(some, **options).std_error
+            np.testing.assert_allclose(found, expected, rtol=most)
+
+
 # Files of version 0.4
 # --------------------
 

@@ -33,8 +33,9 @@ from plsdof.variants.pls2 import PLS2Model
 
 CLASSES = "pls-classes"
 # Directions of a file's factor that add less than this share of sigma^2 / n to the variance of the
-# mean, over the training rows, are left out: intervals change in the seventh digit.
-_FAINT = 1e-6
+# # mean, over the training rows, are left out: intervals change in the seventh digit. Of the others
+# 30 are kept, or as many as take a megabyte.
+_FAINT, _DIRECTIONS, _MOST_NUMBERS = 1e-6, 30, 90_000
 
 
 def predictor(
@@ -402,7 +403,7 @@ class FittedResponse(Response):
         return Response(**values)
 
     def _compact(self) -> Normal:
-        """Return `normal` with the directions that matter for the training rows."""
+        """Return `normal` with the directions that matter most for the training rows."""
         normal, path = self.normal, self.model.path
         # A file has no infinity; so many are as good to 12 digits.
         factor, level, df = normal.factor, normal.level, min(normal.df, 1e12)
@@ -415,7 +416,13 @@ class FittedResponse(Response):
             # Eigenvalues rise: those of the first directions add up to a share of one row's part.
             kept = np.cumsum(np.maximum(values, 0.0)) > _FAINT * self.noise_variance
             kept |= values > _FAINT * values[-1]
+            most = max(_DIRECTIONS, _MOST_NUMBERS // factor.shape[1])
+            cut = kept[:-most].copy()
+            kept[:-most] = False
             factor, level = vectors[:, kept].T @ factor, level @ vectors[:, kept]
+            if cut.any():  # what these add to the variance of each row on average
+                rest = math.sqrt(values[: len(cut)][cut].sum() / path.exact.n)
+                factor, level = np.vstack([factor, 0 * factor[:1]]), np.append(level, rest)
         return Normal(factor=read_only(np.ascontiguousarray(factor)), level=read_only(level), df=df)
 
 
