@@ -1,5 +1,5 @@
+from .charts import control_chart as control_chart
 from .checks import check_calibration as check_calibration
-from .checks import control_chart as control_chart
 from .classes import ClassErrors as ClassErrors
 from .classes import LeftOutClasses as LeftOutClasses
 from .classes import class_errors as class_errors

@@ -103,7 +103,8 @@ from plsdof._core.warnings import warn_caller
 from plsdof.chemometrics.rows import row_units
 from plsdof.errors import InvalidInputError, PlsdofWarning
 from plsdof.models.fitted import CLASSES, predictor
-from plsdof.models.predictor import Predictor, Preparation
+from plsdof.models.parts import Preparation
+from plsdof.models.predictor import Predictor
 from plsdof.models.writing import atomic_write, plain
 from plsdof.variants.pls2 import PLS2Model
 
