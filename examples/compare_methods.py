@@ -3,7 +3,7 @@ Is PLS the right method here?
 =============================
 
 PLS, principal components and ridge regression on one scale: how many Degrees of Freedom they
-spend, and what they get for them.
+use, and what they gain by them.
 """
 
 from plsdof import compare_paths
