@@ -16,15 +16,21 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from statsmodels.stats.proportion import proportion_confint
 
-from plsdof import PLSClassifier, pls2_path, pls_path
+from plsdof import PLSClassifier, load_model, pls2_path, pls_path
 from plsdof._core import objective
 from plsdof.chemometrics import class_errors
-from plsdof.chemometrics.classes import PRICE, class_model, directions, discriminant
+from plsdof.chemometrics.classes import PRICE, class_model, directions, discriminant, logistic
+from plsdof.datasets import make_spectra
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 
 CHECKS = [
     pytest.param(estimator, check, id=f"{estimator}-{check.func.__name__}")
-    for each in (PLSClassifier(), PLSClassifier(2), PLSClassifier(priors="equal", novelty=0.99))
+    for each in (
+        PLSClassifier(),
+        PLSClassifier(2),
+        PLSClassifier(priors="equal", novelty=0.99),
+        PLSClassifier("average", recipes="table"),
+    )
     for estimator, check in estimator_checks_generator(each)
     if "array_api" not in check.func.__name__
 ]
@@ -453,3 +459,86 @@ def test_classes_of_few_rows_or_columns_have_models(unit):
     model = PLSClassifier(1, novelty=0.95, scale=False).fit(part, [0] * 5 + [1] * 10)
     assert model.belongs(part[:1])[0, 0]
     assert not model.belongs(part[:1] * 1.01)[0, 0]
+
+
+# An average over recipes
+# -----------------------
+
+LINEAR = ["none", "scale", "savgol:11:2:1"]
+
+
+def blurred(classes=2, n=60, seed=0):
+    """Spectra, and the range of a constituent that each belongs to."""
+    made = make_spectra(n + 200, 80, random_state=seed)
+    content = made.constituents[:, 0] + 0.3 * np.random.default_rng(seed).standard_normal(n + 200)
+    edges = np.quantile(content, np.arange(1, classes) / classes)
+    y = np.array(["low", "middle", "high"])[np.digitize(content, edges)]
+    return made.data[:n], y[:n], made.data[n:], y[n:]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_average_is_a_logistic_regression_of_held_out_predictions(classes):
+    X, y, X_new, y_new = blurred(classes)
+    model = PLSClassifier("average", recipes=LINEAR).fit(X, y)
+    assert len(model.regressors_) == (1 if classes == 2 else 3)
+    proba = model.predict_proba(X_new)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert np.mean(model.predict(X_new) == y_new) > 0.7
+    # Every recipe is linear in X, and so are the functions of the classes.
+    function = X_new @ model.coef_.T + model.intercept_
+    found = model.decision_function(X_new)
+    np.testing.assert_allclose(found, function[:, 0] if classes == 2 else function, atol=1e-6)
+    # Of each regressor the errors of rows with the weights made again; fold means say nothing.
+    left, one = model.left_out_, model.regressors_[-1]
+    target = (y == model.classes_[-1]).astype(float)
+    predicted = target - one.model_.left_out_residuals
+    means = np.array([target[left.fold != f].mean() for f in left.fold])
+    z = predicted - means + target.mean()
+    if classes == 2:
+        test = left.fold == 3
+        slope, offset = logistic(z[~test, None], left.codes[~test], np.ones((~test).sum()))
+        expected = z[test, None] @ slope + offset
+        expected -= np.logaddexp.reduce(expected, axis=1, keepdims=True)
+        np.testing.assert_allclose(left.log_proba[0, test], expected, rtol=1e-10)
+    assert model.errors().error == pytest.approx(np.mean(left.log_proba[0].argmax(1) != left.codes))
+    assert model.dof_ == pytest.approx(sum(each.dof_ for each in model.regressors_))
+    with pytest.raises(NotAvailableError):
+        model.vip()
+
+
+def test_an_average_of_linear_recipes_can_be_saved(tmp_path):
+    X, y, X_new, _ = blurred(3)
+    model = PLSClassifier("average", recipes=LINEAR, novelty=0.95).fit(X, y)
+    model.save(tmp_path / "m.json")
+    loaded = load_model(tmp_path / "m.json")
+    np.testing.assert_allclose(loaded.predict_proba(X_new), model.predict_proba(X_new), atol=1e-8)
+    np.testing.assert_array_equal(loaded.belongs(X_new), model.belongs(X_new))
+    bent = PLSClassifier("average", recipes="spectra").fit(X, y)
+    assert not hasattr(bent, "coef_")
+    with pytest.raises(NotAvailableError, match="snv"):
+        bent.save(tmp_path / "n.json")
+
+
+def test_an_average_of_shuffled_labels_knows_nothing():
+    gain, wrong = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(24, 30)), rng.permutation(np.repeat([0, 1], 12))
+        model = PLSClassifier("average", recipes=["scale"]).fit(X, y)
+        gain.append(np.log(2.0) - model.left_out_.log_loss[0])
+        wrong.append(model.errors().error)
+    # No better than a coin, on average over 480 rows: held-out errors of 1/2 have a deviation .023.
+    assert np.mean(gain) < 0.0
+    assert np.mean(wrong) > 0.45
+
+
+def test_weights_of_rows_reach_the_average():
+    X, y, X_new, _ = blurred(2, n=40)
+    weights = np.random.default_rng(0).integers(1, 3, 40)
+    rows = np.repeat(np.arange(40), weights)
+    folds = np.arange(40) % 5
+    of = [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(5)]
+    again = [(np.flatnonzero(folds[rows] != f), np.flatnonzero(folds[rows] == f)) for f in range(5)]
+    one = PLSClassifier("average", recipes=["scale"], cv=of).fit(X, y, weights)
+    other = PLSClassifier("average", recipes=["scale"], cv=again).fit(X[rows], y[rows])
+    np.testing.assert_allclose(one.predict_proba(X_new), other.predict_proba(X_new), atol=1e-5)

@@ -39,6 +39,9 @@ Integers = npt.NDArray[np.intp]
 PRICE = 0.1
 # Within-class variances below this share of the total are rounding.
 _NO_VARIANCE, _TINY = 1e-12, float(np.finfo(np.float64).tiny)
+# Variance of the prior of slopes: of 1, 10 and 100 it has the smallest log loss on new rows, over
+# fifteen designs.
+_SLOPES = 10.0
 # Components of the model of a class: enough for spectra, and few enough for twenty rows.
 _CLASS_COMPONENTS = 4
 
@@ -90,6 +93,38 @@ def discriminant(
     offset = np.log(shares) - np.einsum("fkr,frk->fk", away, slope) / 2
     offset -= np.einsum("fr,frk->fk", middle + centre, slope)
     return (slope[0], offset[0]) if fold is None else (slope, offset)
+
+
+def logistic(z: Array, codes: Integers, weights: Array) -> tuple[Array, Array]:
+    """Return slope (r, K) and offset (K,) of a logistic regression on coordinates z (n, r).
+
+    In units of the standard deviations of z slopes have a normal prior of variance 10, so that
+    classes that are apart have finite ones. Weights with which every class has its prior share make
+    the offset that of the priors.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    centre = np.average(z, axis=0, weights=weights)
+    spread = np.sqrt(np.average((z - centre) ** 2, axis=0, weights=weights))
+    unit = np.where(spread > 0, spread, 1.0)
+    fit = LogisticRegression(C=_SLOPES, tol=1e-10, max_iter=1000, solver="newton-cg").fit
+    found = fit((z - centre) / unit, codes, weights)
+    coef, offset = found.coef_, found.intercept_
+    if len(coef) == 1:  # the first class is what the second is compared with
+        coef, offset = np.vstack([0 * coef, coef]), np.append(0.0, offset)
+    slope = (coef / unit).T
+    return slope, offset - centre @ slope
+
+
+def apart_from_means(Y: Array, residuals: Array, weights: Array, fold: Integers) -> Array:
+    """Return held-out predictions of coded classes (n, q), free of what the means of folds say.
+
+    The mean of the other folds is low where many rows of the own fold are of a class: alone it
+    would give the class of a row away.
+    """
+    sums, total = _fold_sums(Y * weights[:, None], fold), _fold_sums(weights, fold)
+    means = (sums.sum(axis=0) - sums) / (total.sum() - total)[:, None]
+    return np.asarray(Y - residuals - means[fold] + np.average(Y, axis=0, weights=weights))
 
 
 def _fold_sums(values: Array, fold: Integers) -> Array:

@@ -28,22 +28,27 @@ from plsdof._core.inputs import (
     feature_names,
     read_only,
 )
-from plsdof._core.left_out import usual_folds
+from plsdof._core.left_out import MOST_COMPONENTS, usual_folds
 from plsdof._core.remarks import Remark
+from plsdof._core.standardize import observe, standardize_observations
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.classes import (
     ClassErrors,
     Integers,
+    LeftOutClasses,
+    apart_from_means,
     belongs,
     class_errors,
     class_model,
     directions,
     discriminant,
     left_out_classes,
+    logistic,
 )
 from plsdof.chemometrics.diagnostics import vip
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.estimators.base import Estimator, LinearScoresMixin
+from plsdof.estimators.recipes import RecipeRegressor
 from plsdof.inference.intervals import name_features
 from plsdof.inference.resampling import PermutationTest
 from plsdof.variants.pls2 import pls2_path
@@ -61,9 +66,13 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
 
     Parameters
     ----------
-    n_components : int or "left-out"
+    n_components : int, "left-out" or "average"
         A fixed number, or the smallest cross-validated log loss with a small price for complexity,
-        the price of the regression.
+        the price of the regression. "average": an average over ``recipes`` and numbers of
+        components for each coded class (`RecipeRegressor`), and a logistic regression of the
+        cross-validated predictions in the place of discriminant analysis.
+    recipes : str or list, optional
+        Of "average", as for `RecipeRegressor`; ``scale`` has no say then.
     max_components : int
         Limit of the search when the number is chosen.
     scale : bool
@@ -84,16 +93,20 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         The labels, sorted.
     n_components_ : int
     coef_, intercept_ : (K, p) and (K,) arrays
-        Of the decision function, in original units; (1, p) and (1,) for two classes.
+        Of the decision function, in original units; (1, p) and (1,) for two classes. Not of an
+        average with recipes that are not linear in X.
     dof_ : float
         Complexity: Degrees of Freedom of the regression on the coded classes.
     priors_ : (K,) array
     left_out_ : LeftOutClasses
-        Cross-validated probabilities, of every model.
+        Cross-validated probabilities, of every model; of "average" those of the average.
     selection_ : Selection or None
         The choice in words and numbers; None for a fixed number.
     path_ : PLSPath or PLS2Path
-        The regression on coded classes, all models.
+        The regression on coded classes, all models; of "average" that of the recipe with most
+        weight, for the last class.
+    regressors_ : tuple of RecipeRegressor
+        Of "average": one for each coded class; otherwise empty.
     class_models_ : tuple of ClassModel or None
         Behind `belongs`.
     x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
@@ -127,8 +140,9 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
     ClassErrors(3 classes, 178 rows, error=..., balanced_error=...)
     """
 
-    n_components: int | Literal["left-out"] = LEFT_OUT
+    n_components: int | Literal["left-out", "average"] = LEFT_OUT
     _: KW_ONLY
+    recipes: Any = None
     max_components: int = 30
     scale: bool = True
     priors: Any = None
@@ -150,58 +164,131 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         values, codes, weights = self._training_data(X, y, sample_weight)
         kept = np.ones(len(codes), dtype=bool) if weights is None else weights > 0
         fold = self._folds(values, codes, groups, kept)
+        row_weights = np.ones(int(kept.sum())) if weights is None else weights[kept]
+        self._weights = row_weights
+        self.selection_: Selection | None = None
+        self.regressors_: tuple[RecipeRegressor, ...] = ()
+        rows = values if feature_names(X) is None else X
+        if self.n_components == "average":
+            self._fit_average(rows, codes, weights, fold, kept)
+        else:
+            self._fit_one(rows, values, codes, weights, fold, kept)
+        self._fitted_labels = self.predict(X)[kept]
+        self.class_models_ = None
+        if self.novelty is not None:
+            with quietly():
+                given = observe(values, codes.astype(np.float64), weights, None)
+                scale = standardize_observations(given, scale=self.scale).units.x_scale
+            own = [kept & (codes == one) for one in range(len(self.classes_))]
+            self.class_models_ = tuple(
+                class_model(values[one], fold[one], scale, self.novelty) for one in own
+            )
+        return self
+
+    def _fit_one(
+        self,
+        rows: Any,
+        values: Array,
+        codes: Integers,
+        weights: Array | None,
+        fold: Integers,
+        kept: npt.NDArray[np.bool_],
+    ) -> None:
+        """Fit all models, choose one, and make its discriminant functions linear in X."""
         size = "max_components" if self._is_choice else "n_components"
         make: Any = pls_path if len(self.classes_) == 2 else pls2_path
         # The largest size of a choice is only a limit to the search.
         with quietly(RankExhaustedWarning) if self._is_choice else nullcontext():
             self.path_ = make(
-                values if feature_names(X) is None else X,
+                rows,
                 self._coded(codes),
                 as_count(getattr(self, size), size),
                 scale=self.scale,
                 sample_weight=weights,
             )
-            predictions, axes = self._leave_out(values, codes, weights, fold, kept)
+            predictions, axes = self._leave_out(values, codes, fold, kept)
         left = self.left_out_
         scores, m = left.objective(), len(left.log_loss) - 1
-        self.selection_ = None
         if self._is_choice:
             m = int(np.argmin(scores))
             self.selection_ = self._selection(scores, m)
         self.n_components_ = m
         # Discriminant functions of predictions are linear functions of the predictors.
-        self._weights = np.ones(len(left.codes)) if weights is None else weights[kept]
         priors = None if self.priors is None else self.priors_
         slope, offset = discriminant(predictions[m] @ axes[m], left.codes, self._weights, priors)
-        slope = axes[m] @ slope
-        coef = np.asarray(self.path_[m].coef).reshape(values.shape[1], -1) @ slope
-        intercept = np.atleast_1d(self.path_[m].intercept) @ slope + offset
+        self._map = axes[m] @ slope, offset
+        coef = np.asarray(self.path_[m].coef).reshape(values.shape[1], -1)
+        self._publish_coef(coef, np.atleast_1d(self.path_[m].intercept))
+
+    def _fit_average(
+        self,
+        rows: Any,
+        codes: Integers,
+        weights: Array | None,
+        fold: Integers,
+        kept: npt.NDArray[np.bool_],
+    ) -> None:
+        """Average over recipes for every coded class; held-out rows make them probabilities."""
+        folds = [
+            (np.flatnonzero(fold != one), np.flatnonzero(fold == one))
+            for one in range(int(fold.max()) + 1)
+        ]
+        most = None if self.max_components >= MOST_COMPONENTS else self.max_components
+        coded = self._coded(codes).reshape(len(codes), -1)
+        self.regressors_ = tuple(
+            RecipeRegressor("average", recipes=self.recipes, max_components=most, cv=folds).fit(
+                rows, column, weights
+            )
+            for column in coded.T
+        )
+        models = [one.model_ for one in self.regressors_]
+        own, part = codes[kept], np.unique(fold[kept], return_inverse=True)[1]
+        count = np.bincount(own, self._weights)
+        ratio = np.ones(len(count)) if self.priors is None else self.priors_ * count.sum() / count
+        row_weights = self._weights * ratio[own]
+        residuals = np.column_stack([one.left_out_residuals for one in models])
+        z = apart_from_means(coded[kept], residuals, self._weights, part)
+        made = np.empty((len(own), len(self.classes_)))
+        for number in range(int(part.max()) + 1):
+            test = part == number
+            slope, offset = logistic(z[~test], own[~test], row_weights[~test])
+            made[test] = log_softmax(z[test] @ slope + offset, axis=1)
+        dof = float(np.sum([one.left_out.dof[one.index] for one in models]))
+        self.left_out_ = LeftOutClasses(
+            log_proba=read_only(made[None]),
+            codes=own,
+            fold=part,
+            weights=read_only(row_weights),
+            dof=read_only(np.array([dof])),
+        )
+        self._map = logistic(z, own, row_weights)
+        self.path_, self.n_components_ = models[-1].path, models[-1].index
+        self.__dict__.pop("coef_", None)
+        if all(hasattr(one, "coef_") for one in self.regressors_):
+            coef = np.column_stack([one.coef_ for one in self.regressors_])
+            self._publish_coef(coef, np.array([one.intercept_ for one in self.regressors_]))
+
+    def _publish_coef(self, coef: Array, intercept: Array) -> None:
+        """Set the coefficients of the decision function, from those of the predictions."""
+        slope, offset = self._map
+        coef, intercept = coef @ slope, intercept @ slope + offset
         if len(self.classes_) == 2:
             coef, intercept = np.diff(coef, axis=1), np.diff(intercept)
         self.coef_, self.intercept_ = np.ascontiguousarray(coef.T), intercept
-        self._fitted_labels = self.predict(X)[kept]
-        self.class_models_ = None
-        if self.novelty is not None:
-            units = (self.path_ if hasattr(self.path_, "units") else self.path_.exact).units
-            own = [kept & (codes == one) for one in range(len(self.classes_))]
-            self.class_models_ = tuple(
-                class_model(values[one], fold[one], units.x_scale, self.novelty) for one in own
-            )
-        return self
 
     # What a fit consists of
     # ----------------------
 
     @property
     def _is_choice(self) -> bool:
-        return isinstance(self.n_components, str)
+        return self.n_components == LEFT_OUT
 
     def _training_data(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Array, Integers, Array | None]:
         """Check the data, note the classes, and return X (n, p), codes (n,) and weights."""
-        if self._is_choice:
-            as_choice(self.n_components, "n_components", (LEFT_OUT,))
+        if isinstance(self.n_components, str):
+            as_choice(self.n_components, "n_components", (LEFT_OUT, "average"))
         labels, values = validate_data(self, y=y), self._rows(X, reset=True)
         check_consistent_length(values, labels)
         check_classification_targets(labels)
@@ -279,7 +366,6 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         self,
         values: Array,
         codes: Integers,
-        weights: Array | None,
         fold: Integers,
         kept: npt.NDArray[np.bool_],
     ) -> tuple[Array, list[Array]]:
@@ -300,7 +386,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             axes,
             own,
             part,
-            weights=np.ones(len(own)) if weights is None else weights[kept],
+            weights=self._weights,
             priors=None if self.priors is None else self.priors_,
             # Columns of all classes add up to one: one of them is not free.
             dof=left.dof if count == 2 else left.dof * (count - 1) / count,
@@ -337,8 +423,13 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         Logarithms of the probabilities but for a constant per row. For two classes (n_new,): the
         log-odds of the second one.
         """
-        values = np.asarray(self.path_rows(X) @ self.coef_.T + self.intercept_)
-        return values[:, 0] if len(self.classes_) == 2 else values
+        rows = self.path_rows(X)
+        if not self.regressors_:
+            values = np.asarray(rows @ self.coef_.T + self.intercept_)
+            return values[:, 0] if len(self.classes_) == 2 else values
+        predicted = np.column_stack([one.model_.predict(rows) for one in self.regressors_])
+        values = predicted @ self._map[0] + self._map[1]
+        return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of new rows. Shape (n_new,)."""
@@ -467,14 +558,21 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
 
         A pandas series if the model was fitted on a data frame.
         """
-        model = self._fitted().path_[self.n_components_]
+        if self._fitted().regressors_:
+            raise NotAvailableError(
+                "Importance belongs to one model, and this is an average over recipes; see "
+                "regressors_, or choose one model (n_components='left-out')."
+            )
+        model = self.path_[self.n_components_]
         values = vip(model) if len(self.classes_) == 2 else model.vip()
         return name_features(values, getattr(self, "feature_names_in_", None), self._frames)
 
     @property
     def dof_(self) -> float:
         """Complexity: Degrees of Freedom of the regression on the coded classes."""
-        return float(self._fitted().path_[self.n_components_].dof)
+        if self._fitted().regressors_:
+            return float(sum(one.dof_ for one in self.regressors_))
+        return float(self.path_[self.n_components_].dof)
 
     def _on_path(self) -> tuple[Any, int]:
         return self._fitted().path_, self.n_components_

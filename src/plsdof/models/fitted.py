@@ -591,6 +591,12 @@ def _classifier(
     source: Mapping[str, Any] | None,
 ) -> Predictor:
     """Return the predictor of a classifier: a response per class, whose values are its function."""
+    if not hasattr(model, "coef_"):
+        raise NotAvailableError(
+            "A file of classes has coefficients of the columns, and a recipe of this average is "
+            "not linear in them (snv, msc, baseline, kernel). Give recipes that are, such as "
+            "['none', 'scale', 'savgol:11:2:1'], or keep the model with joblib.dump."
+        )
     coef, intercept = model.coef_, model.intercept_
     if len(model.classes_) == 2:  # the first class is what the second is compared with
         coef, intercept = np.vstack([0 * coef, coef]), np.append(0.0, intercept)
