@@ -170,7 +170,7 @@ def test_from_a_file_to_a_prediction(browser, address):
     go(browser, "bench")
     data = view(browser)
     picture(browser, "app-bench")
-    assert find(browser, "#rail h3").text == "7 components"
+    assert find(browser, "#rail h3").text == data["models"]["words"][data["chosen"]]
     # The four pictures and the answer are in sight without scrolling.
     for chart in ("bench-first", "chart-errors", "chart-fit", "chart-distance"):
         box = find(browser, f"#{chart} svg.plot").rect

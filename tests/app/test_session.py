@@ -172,6 +172,8 @@ REFUSED = [
     {"do": "set", "options": {"response": [["fat"]]}},
     {"do": "table", "file": ["corn.csv"]},
     {"do": "table", "file": "\ud800"},
+    {"do": "set", "options": {"response": "\ud800"}},
+    {"do": "exclude", "rows": [1], "why": "\udfff"},
     {"do": "exclude", "rows": [10**30], "why": "x"},
     {"do": "release", "trial": "x", "on": "yes"},
     {"do": "open", "trial": {}},

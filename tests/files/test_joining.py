@@ -46,6 +46,19 @@ def test_zeros_in_front_and_upper_case_do_not_matter(tmp_path):
         assert found.tolist() == FAT.tolist()
 
 
+def test_blanks_and_signs_matter_unless_they_are_said_not_to(tmp_path):
+    ours = [f"T-{i:03d}" for i in range(N)]
+    theirs = ["T003" if i == 3 else f"t_{i:03d}" if i == 7 else one for i, one in enumerate(ours)]
+    table, other = spectra(tmp_path, ours), laboratory(tmp_path, theirs)
+    with pytest.raises(InvalidInputError) as refused:
+        joined(table, other)
+    assert refused.value.mend == {"ids_alike": True}
+    assert joined(table, other, ids_alike=True).tolist() == FAT.tolist()
+    # Names that become the same are names that are there twice.
+    with pytest.raises(InvalidInputError, match="T-003"):
+        joined(table, laboratory(tmp_path, ours, more=["T003,1"]), ids_alike=True)
+
+
 @pytest.mark.parametrize("ids", [TEXTS, NUMBERS])
 @pytest.mark.parametrize("theirs", ["Sample", "Probe"])
 def test_repeated_ids_are_refused_by_name(tmp_path, ids, theirs):

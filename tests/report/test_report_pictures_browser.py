@@ -246,7 +246,7 @@ def test_predictions_of_fit_folds_and_test_rows_are_drawn(browser, files, gasoli
     assert drawn["test"] == set(zip(test["observed"], one["test"]["predicted"], strict=True))
     expected = gasoline.path.predict(gasoline.test.X)[m]
     np.testing.assert_allclose(one["test"]["predicted"], expected, rtol=1e-4)
-    merit = one["merit"][-1]
+    merit = one["merit"]["test"]
     ((low, at_low), (high, at_high)) = sorted(drawn["line of test"])
     assert (at_high - at_low) / (high - low) == pytest.approx(merit["slope"], rel=1e-6)
 

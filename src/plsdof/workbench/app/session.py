@@ -439,8 +439,7 @@ _KINDS = (
     *(Begin, Set, Prepare, Exclude, Include, Open, Undo, Redo, Upload, Fitted),
     *(Note, Release, Predict, Check, Adjust),
 )
-_ANY: Any = reduce(or_, _KINDS)
-_READER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(_ANY)
+_READER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(reduce(or_, _KINDS))
 
 
 def as_event(given: bytes | Mapping[str, Any]) -> Event:
@@ -448,9 +447,8 @@ def as_event(given: bytes | Mapping[str, Any]) -> Event:
     try:
         if isinstance(given, bytes):
             return _READER.decode(given)
-        found: Event = msgspec.convert(given, _ANY)
-        return found
-    except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError) as error:
+        return _READER.decode(json.dumps(given, allow_nan=False))
+    except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInputError(f"this is not an event of a session: {error}.") from error
 
 

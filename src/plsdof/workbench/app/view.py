@@ -26,7 +26,8 @@ from plsdof.workbench.analysis import Analysis
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import Rows, TableProblem
 from plsdof.workbench.analysis.remarks import in_ranges
-from plsdof.workbench.analysis.result import significant
+from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, in_text, significant
+from plsdof.workbench.analysis.tables import merit_table
 from plsdof.workbench.app.session import Options, Tools, arguments, key_of
 from plsdof.workbench.report._numbers import evenly_spaced, rounded
 from plsdof.workbench.report.content import MOST_MODELS, View, classes, report_content
@@ -47,6 +48,10 @@ _SPECTRUM = 10
 _SPECTRA, _POINTS = 60, 300
 # Names of samples that are so much alike may be one name with a typing error.
 _ALIKE = 0.8
+# Texts that are proposed as classes: so few, and each so often.
+_MOST_CLASSES, _FEWEST_OF_A_CLASS = 10, 4
+# Options that say how a file is read.
+_READING = ("sheet", "header_row", "skip_rows", "transpose", "na")
 # What is written, and how its file ends.
 ENDINGS = {"report": ".html", "model": ".json", "out": ".xlsx", "plot": ".svg"}
 
@@ -97,25 +102,34 @@ class Workbench:
         """
         other = options.get("response_file")
         table = self.tools.table({"file": other or options["file"]})
-        names = [name for name in table.names if header_number(name) is None]
-        if other is None and len(table.names) - len(names) < _SPECTRUM:
-            return []
-        measured = [name for name in names if _is_measured(table, name)]
-        return sorted(measured, key=lambda name: _missing(table, name))
+        measured = _measured(table)
+        return measured if other or _has_spectra(table) else []
+
+    def proposed(self, options: Options) -> list[str]:
+        """Return the column to ask for first: measured and complete, or of few classes."""
+        table = self.tools.table({"file": options.get("response_file") or options["file"]})
+        found = _measured(table)
+        if found and not options.get("response_file") and not _has_spectra(table):
+            # Of columns that are all named, the response is the last one as a rule.
+            fewest = _missing(table, found[0])
+            found = [name for name in found if _missing(table, name) == fewest][-1:]
+        return (found or [name for name in table.names if _has_classes(table, name)])[:1]
 
     def table(self, options: Options) -> dict[str, Any]:
         """Return the table as it was read: every column with its role, spectra, remarks.
 
         Nothing is fitted: it is there before the first model.
         """
-        asked = arguments(options)
-        table, found = self.tools.table(asked), None
+        asked, found = arguments(options), None
         error: dict[str, Any] = {}
-        if asked.get("response"):
-            try:
+        alone = {name: asked[name] for name in ("file", *_READING) if name in asked}
+        table = self.tools.table(alone)  # what cannot be joined is there, too
+        try:
+            table = self.tools.table(asked)
+            if asked.get("response"):
                 found = self.tools.problem(asked)
-            except PlsdofError as trouble:
-                error = on_the_page(str(trouble), getattr(trouble, "mend", {}))
+        except PlsdofError as trouble:
+            error = on_the_page(str(trouble), getattr(trouble, "mend", {}))
         roles = _roles(table, options, found)
         notes = table.notes if found is None else found.notes
         return {
@@ -124,7 +138,7 @@ class Workbench:
             "rows": len(table),
             "columns": [_column(table, name, roles[name]) for name in table.names],
             "predictors": sum(role == "predictor" for role in roles.values()),
-            "proposed": self.guess(options)[:1],
+            "proposed": [] if asked.get("response") else self.proposed(options),
             "spectra": _spectra(table),
             "sheets": list(table.sheets),
             "reference": self._reference(options),
@@ -137,7 +151,9 @@ class Workbench:
     def _unmatched(self, table: Table, options: Options) -> list[list[str]]:
         """Name the rows of a joined table without a response, and who they may be in the other."""
         response = options.get("response", ())
-        if not (options.get("response_file") or options.get("response_sheet")) or not response:
+        if not (options.get("response_file") or options.get("response_sheet")):
+            return []
+        if not response or response[0] not in table.names:
             return []
         gone = table.frame[response[0]].isna().to_numpy()
         texts = [name for name in table.names if table.is_text(name)]
@@ -261,7 +277,37 @@ class Workbench:
                 key = key_of(options)
                 about = {"trial": key, "adjusted": adjusted.get(key)}
                 found[response] = work(file, Path(name)) | about
+                if kind == "predict":
+                    found[response] |= self._as_shown(found[response], response, options)
         return found
+
+    def _as_shown(self, found: dict[str, Any], response: str, options: Options) -> dict[str, Any]:
+        """Return predictions as people read them, and a word on what cannot be."""
+        columns, notes = found["columns"], list(found["notes"])
+        values, shown = columns["prediction"], {}
+        if "upper" in columns:
+            half = (columns["upper"] - columns["lower"]) / 2
+            pairs = zip(values.tolist(), half.tolist(), strict=True)
+            shown[response] = [with_error(*pair) for pair in pairs]
+            measured = self.analysis(options).data
+            below = np.count_nonzero(values < 0)
+            if below and isinstance(measured, TableProblem) and np.min(measured.y) >= 0:
+                notes += [
+                    f"{plural(int(below), 'prediction')} below zero, where no calibration sample "
+                    "is: such a value says that there is less than its interval reaches."
+                ]
+        else:
+            shown[response] = [_cell(one) or "-" for one in values.tolist()]
+        for name in (one for one in columns if one.startswith("P(")):
+            shown[name] = Column(values=columns[name], error=TWO_DECIMALS, least=0.01).texts()
+        if "observed" in columns:
+            shown[f"{response}, measured"] = list(map(_cell, columns["observed"].tolist()))
+        if "status" in columns:
+            pairs = zip(columns["status"].tolist(), columns["reason"].tolist(), strict=True)
+            shown["Status"] = [": ".join(filter(None, pair)) for pair in pairs]
+        names = columns["id"] if "id" in columns else [f"row {one}" for one in columns["row"]]
+        samples = [readable(str(one), 40) for one in names]
+        return {"samples": samples, "shown": shown, "notes": notes}
 
     def predictions(self, models: dict[str, Options], name: str, adjusted: Adjusted) -> bytes:
         """Return the predictions as a workbook with one sheet per response."""
@@ -286,13 +332,14 @@ _MENDS: dict[str, Collection[str]] = {"missing": ("drop",), "groups": (), "exclu
 
 
 def on_the_page(words: str, mend: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return a sentence that names no option of a command line, and the step that mends it.
+    """Return sentences that name no option of a command line, and the step that mends it.
+
+    What this step says is left out.
 
     Examples
     --------
     >>> on_the_page("2 of 9 rows have missing values. Use --missing drop to drop these rows.")
-    {'words': '2 of 9 rows have missing values. Use “missing drop” to drop these rows.', \
-'mend': {'missing': 'drop'}}
+    {'words': '2 of 9 rows have missing values.', 'mend': {'missing': 'drop'}}
     """
     found: dict[str, Any] = {}
     for name, text in _OPTION.findall(words):
@@ -304,6 +351,9 @@ def on_the_page(words: str, mend: Mapping[str, Any] | None = None) -> dict[str, 
     # Groups as numbers of the rows are not a setting of the page.
     given = {n: v for n, v in (mend or {}).items() if not (n == "groups" and isinstance(v, list))}
     words = words.replace(" -f ", " --features ")
+    if given or found:
+        sentences = re.split(r"(?<=[.?!]) (?=[A-Z])", words)
+        words = " ".join(one for one in sentences if not _OPTION.search(one)) or words
     plain = _OPTION.sub(lambda m: f"“{m[0].removeprefix('--').replace('-', ' ')}”", words)
     return {"words": readable(plain, 600), "mend": given or found}
 
@@ -346,6 +396,25 @@ def _named_by(table: Table, data: TableProblem) -> dict[str, str]:
 
 def _missing(table: Table, name: str) -> int:
     return int(table.frame[name].isna().sum())
+
+
+def _measured(table: Table) -> list[str]:
+    """Return the columns of numbers that are no wavelength, those with fewest holes first."""
+    names = [name for name in table.names if header_number(name) is None]
+    measured = [name for name in names if _is_measured(table, name)]
+    return sorted(measured, key=lambda name: _missing(table, name))
+
+
+def _has_spectra(table: Table) -> bool:
+    return sum(header_number(name) is not None for name in table.names) >= _SPECTRUM
+
+
+def _has_classes(table: Table, name: str) -> bool:
+    """Whether a column holds a few words, each several times."""
+    if not table.is_text(name):
+        return False
+    counts = table.frame[name].value_counts()
+    return 2 <= len(counts) <= _MOST_CLASSES and int(counts.min()) >= _FEWEST_OF_A_CLASS
 
 
 def _column(table: Table, name: str, role: str) -> dict[str, Any]:
@@ -403,19 +472,17 @@ def _cell(value: Any) -> str:
 
 
 def with_error(value: float, error: float) -> str:
-    """Write a number and its standard error, rounded by the error.
+    """Write a number and its error, both with two digits of the error.
 
     Examples
     --------
-    >>> with_error(0.61234, 0.0512), with_error(1234.5, 14.2), with_error(2.5, 0.0)
-    ('0.61 ± 0.05', '1234 ± 14', '2.5')
+    >>> with_error(0.61234, 0.0512), with_error(1234.5, 140.2), with_error(1.38, 1.42)
+    ('0.612 ± 0.051', '1234 ± 140', '1.4 ± 1.4')
+    >>> with_error(2.5, 0.0), with_error(float("nan"), 1.0)
+    ('2.500', '-')
     """
-    if not error > 0 or not np.isfinite(error):
-        return f"{value:.4g}"
-    place = -int(np.floor(np.log10(error) + 1e-9))
-    place += f"{error:.0e}".startswith("1")  # 0.14 says more than 0.1
-    digits = max(0, place)
-    return f"{value:.{digits}f} ± {error:.{digits}f}"
+    known = 0 < error < np.inf and np.isfinite(value)
+    return in_text(value, error) + (f" ± {in_text(error, error)}" if known else "")
 
 
 def answer(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
@@ -424,7 +491,7 @@ def answer(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
         m, error = analysis.model, analysis.errors[LEFT_OUT].error
         spread = float(np.sqrt(error * (1 - error) / analysis.data.shape[0]))
         facts = [("misclassified", f"{with_error(100 * error, 100 * spread)} %")]
-        facts += [("Complexity", f"{m.dof_:.1f}")]
+        facts += [("Complexity", in_text(m.dof_, TWO_DECIMALS))]
         doubts = [
             Remark(key="doubt", words=one, severity="warning") for one in analysis.data.doubts
         ]
@@ -442,9 +509,14 @@ def answer(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
         near = left.parameters[as_good(left, analysis.index)]
         if len(near) > 1:
             facts += [("as good", f"{near.min():g} to {near.max():g}")]
-    facts += [("Degrees of Freedom", str(analysis.dof_range or f"{model.dof:.1f}"))]
+    facts += [("Degrees of Freedom", _dof(analysis))]
     facts += [("explained", f"{100 * analysis.r_squared:.1f} %")]
     return {"title": model.label, "facts": facts, "remarks": [_remark(o) for o in analysis.remarks]}
+
+
+def _dof(analysis: Analysis) -> str:
+    """Return the Degrees of Freedom: a range where they are not stable."""
+    return str(analysis.dof_range or in_text(analysis.model.dof, TWO_DECIMALS))
 
 
 def _class_pictures(analysis: ClassAnalysis) -> dict[str, Any]:
@@ -502,25 +574,29 @@ def summary(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
     """
     data = analysis.data
     if isinstance(analysis, ClassAnalysis):
-        label, dof = plural(int(analysis.model.n_components_), "component"), analysis.model.dof_
-        errors = {"misclassified": analysis.errors[LEFT_OUT].error}
-        curve = analysis.model.left_out_.error
+        model, left = analysis.model, analysis.errors[LEFT_OUT]
+        label, dof = (
+            plural(int(model.n_components_), "component"),
+            in_text(model.dof_, TWO_DECIMALS),
+        )
+        errors = {"misclassified": (float(left.error), f"{100 * left.error:.1f} %")}
+        curve = model.left_out_.error
         parameters = np.arange(len(curve), dtype=np.float64)
     else:
-        label, dof = analysis.model.label, analysis.model.dof
-        errors = {name: one.rmse for name, one in analysis.merit.items()}
-        curve, parameters = (
-            analysis.rmsecv[analysis.order],
-            analysis.path.parameters[analysis.order],
-        )
+        label, dof = analysis.model.label, _dof(analysis)
+        texts = merit_table(analysis.merit).columns["rmse"].texts()
+        rmse = [float(one.rmse) for one in analysis.merit.values()]
+        errors = dict(zip(analysis.merit, zip(rmse, texts, strict=True), strict=True))
+        curve = analysis.rmsecv[analysis.order]
+        parameters = analysis.path.parameters[analysis.order]
     return {
         "response": data.response,
         "model": label,
-        "dof": float(dof),
-        "dof_range": "" if isinstance(analysis, ClassAnalysis) else str(analysis.dof_range or ""),
+        "dof": dof,
         "n": data.shape[0],
         "p": data.shape[1],
-        "errors": {name: float(one) for name, one in errors.items()},
+        "errors": {name: value for name, (value, _) in errors.items()},
+        "shown": {name: text for name, (_, text) in errors.items()},
         "parameters": parameters.tolist(),
         "rmsecv": [None if np.isnan(one) else one for one in curve.tolist()],
     }
@@ -566,8 +642,7 @@ def _python(table: Table, analysis: Analysis, options: Options) -> Iterator[str]
     if strange or not isinstance(data, TableProblem):
         yield f"# {', '.join(sorted(strange))}: on the command line only."
         return
-    reading = ("sheet", "header_row", "skip_rows", "transpose", "na")
-    how = "".join(f", {name}={options[name]!r}" for name in reading if name in options)
+    how = "".join(f", {name}={options[name]!r}" for name in _READING if name in options)
     places = [table.names.index(name) for name in data.names]
     first, last = places[0], places[-1]
     is_slice = places == list(range(first, last + 1))

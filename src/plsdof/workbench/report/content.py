@@ -18,7 +18,6 @@ from plsdof.chemometrics.diagnostics import (
     selectivity_ratio,
     vip,
 )
-from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES
 from plsdof.chemometrics.rows import (
     outliers,
     row_leverage,
@@ -35,7 +34,7 @@ from plsdof.workbench.analysis.analysis import About, has_scores
 from plsdof.workbench.analysis.data import Numbers, Rows, TestSet, predicted
 from plsdof.workbench.analysis.remarks import recipe_errors, said
 from plsdof.workbench.analysis.result import Result
-from plsdof.workbench.analysis.tables import FLAGS, models_table, result_of
+from plsdof.workbench.analysis.tables import FLAGS, merit_table, models_table, result_of
 from plsdof.workbench.report._numbers import evenly_spaced, floats, rounded, rounded_one
 
 # How much goes into one file: about 2 MB of numbers at most.
@@ -49,8 +48,8 @@ _FEWEST_MODELS = 5
 # Draws for the band of all coefficients, of the chosen model and of others: the critical value is
 # off by about 1% or 2%.
 _DRAWS, _FEW_DRAWS = 2000, 500
-# Predictors and rows that tables name.
-_MOST_LISTED = 10
+# Predictors and rows that sentences name.
+_MOST_NAMED = 5
 # How much of large tables is drawn.
 _MOST_SPECTRA = 80
 _MOST_POINTS = 500
@@ -216,7 +215,7 @@ def report_content(analysis: Analysis, most_models: int | None = None) -> dict[s
         "rows": _row_facts(view),
         "test": _test_facts(view),
         "excluded": None,
-        "merit_headings": [list(one) for one in HEADINGS],
+        "clearest": _clearest(view),
         "details": [_details(view, place) for place in view.shown],
         "spectra": _spectra(view),
         "components": _components(view),
@@ -407,15 +406,10 @@ def _details(view: View, place: int) -> dict[str, Any]:
         "sigma_high": ends[1],
         "sigma_assumes": "" if sigma is None else sigma.assumptions,
         **_curve(view, place, about.inference),
-        "strongest": _strongest(view, place),
         "assumes": "" if about.inference is None else about.inference.assumptions + apart,
         "rows": _row_details(view, place),
         "test": _test_details(about),
-        "merit": [
-            {"name": name, "error": RMSE_NAMES[name], "n": one.n}
-            | {key: rounded_one(getattr(one, key)) for key, _, _ in HEADINGS}
-            for name, one in about.merit.items()
-        ],
+        "merit": merit_table(about.merit).records(len(about.merit)),
         **_importance(view, view.about[place].model),
     }
 
@@ -448,22 +442,13 @@ def _curve(view: View, place: int, inference: CoefficientInference | None) -> di
     }
 
 
-def _strongest(view: View, place: int) -> list[dict[str, Any]]:
-    about, coef = view.about[place], view.about[place].leading.coef
-    inference, other = about.inference, view.jackknife(place)
+def _clearest(view: View) -> list[str]:
+    """Name the predictors whose coefficients in the chosen model are clearest."""
+    about = view.about[view.chosen]
+    coef, inference = about.leading.coef, about.inference
     size = coef * view.rows.std(axis=0) if inference is None else inference.statistic
-    first = np.argsort(-np.abs(size), kind="stable")[:_MOST_LISTED]
-    found = []
-    for j in first[coef[first] != 0]:
-        row = {"name": view.axis.names[j], "coef": rounded_one(coef[j])}
-        row |= dict.fromkeys(("lower", "upper", "p"))
-        if inference is not None:
-            row["lower"] = rounded_one(inference.lower[j])
-            row["upper"] = rounded_one(inference.upper[j])
-            row["p"] = rounded_one(inference.p_value[j], 2)
-            row |= {} if other is None else {"jackknife": rounded_one(other[j])}
-        found.append(row)
-    return found
+    first = np.argsort(-np.abs(size), kind="stable")[:_MOST_NAMED]
+    return [readable(view.axis.names[j], 40) for j in first if coef[j]]
 
 
 # The rows: fit, residual, leverage and distances from the model
@@ -504,11 +489,23 @@ def row_numbers(view: View, place: int) -> RowNumbers:
 
 def _row_facts(view: View) -> dict[str, Any]:
     """Return what is known of the rows before any model: number, label, observed response."""
-    found = view.diagnosed.found
+    found, unusual = view.diagnosed.found, view.diagnosed.unusual
     return _facts(view.analysis.data.rows, view.places) | {
         "q_limit": found["q"].method if "q" in found else "",
         "kinds": {kind: name for kind, name in FLAGS.items() if kind in found},
+        "flagged": len(unusual),
+        "suspects": [_suspect(view, int(row)) for row in unusual[:_MOST_NAMED]],
+        "notes": [f"{FLAGS[kind]}: {one.message}" for kind, one in found.items() if one.message],
     }
+
+
+def _suspect(view: View, row: int) -> dict[str, Any]:
+    """Name an unusual row of the chosen model, and say which limits it is beyond."""
+    flags, rows = view.diagnosed.flags[row], view.analysis.data.rows
+    why = [word for bit, word in enumerate(FLAGS.values()) if flags >> bit & 1]
+    number = int(rows.numbers[row])
+    name = f"row {number}" if rows.labels is None else readable(str(rows.labels[row]), 40)
+    return {"row": number, "name": name, "why": ", ".join(why)}
 
 
 def _facts(rows: Rows, drawn: Numbers) -> dict[str, Any]:
@@ -530,30 +527,7 @@ def _row_details(view: View, place: int) -> dict[str, Any]:
         "left_out": None if left_out is None else rounded(left_out[drawn]),
         "flags": numbers.flags[drawn].tolist(),
         "limits": {kind: rounded_one(one.limit) for kind, one in numbers.found.items()},
-        "counts": {kind: int(np.count_nonzero(one.flags)) for kind, one in numbers.found.items()},
-        "flagged": int(np.count_nonzero(numbers.flags)),
-        "suspects": _suspects(view, numbers),
-        "notes": [
-            f"{FLAGS[kind]}: {one.message}" for kind, one in numbers.found.items() if one.message
-        ],
     }
-
-
-def _suspects(view: View, numbers: RowNumbers) -> list[dict[str, Any]]:
-    first, rows = numbers.unusual[:_MOST_LISTED], view.analysis.data.rows
-    table = {name: rounded(values[first]) for name, values in numbers.values.items()}
-    table["observed"] = rounded(view.y[first])
-    return [
-        {
-            "row": int(rows.numbers[row]),
-            "label": "" if rows.labels is None else readable(str(rows.labels[row]), 40),
-            "why": ", ".join(
-                word for bit, word in enumerate(FLAGS.values()) if numbers.flags[row] >> bit & 1
-            ),
-            **{name: values[k] for name, values in table.items()},
-        }
-        for k, row in enumerate(first)
-    ]
 
 
 def _left_out(view: View, place: int) -> Array | None:

@@ -12,7 +12,7 @@ from importlib import metadata, resources
 from typing import Any
 
 from plsdof._core.warnings import quietly
-from plsdof.chemometrics.merit import Acceptance, accepted
+from plsdof.chemometrics.merit import HEADINGS, Acceptance, accepted
 from plsdof.errors import MissingExtraError
 from plsdof.models.writing import atomic_write, check_writable, plain
 from plsdof.plotting.style import is_harmless, readable
@@ -22,7 +22,7 @@ from plsdof.workbench.report._numbers import rounded_one, shown
 from plsdof.workbench.report.content import in_tables, report_content
 
 # What draws a content object, in a report and elsewhere.
-_SCRIPTS = ("plot", "base", "models", "predictors", "rows", "tables", "draw")
+_SCRIPTS = ("plot", "base", "pictures", "models", "predictors", "rows", "draw")
 # Rows of a table on the page.
 _MOST_LISTED = 60
 _PACKAGES = ("numpy", "scipy", "jinja2")
@@ -131,7 +131,7 @@ def write_check(content: Mapping[str, Any], file: str | os.PathLike[str]) -> Non
     check_writable(file)
     from markupsafe import Markup
 
-    facts, own = plain(content), joined("plot", "check", "check-page")
+    facts, own = plain(content), joined("plot", "base", "pictures", "check", "check-page")
     page = _filled("check", facts, [own], **facts, shared=Markup(style()), show=_short)
     with atomic_write(file) as stream:
         stream.write(page.encode("utf-8", errors="replace"))
@@ -188,6 +188,7 @@ def _values(content: dict[str, Any]) -> dict[str, Any]:
         "detail": content["details"][place],
         "any_x": known["x_explained"],
         "any_cv": known["rmsecv"],
+        "merit_headings": HEADINGS,
     }
 
 

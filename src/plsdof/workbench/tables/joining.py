@@ -37,11 +37,14 @@ class JoinedReading(Reading):
         Its sheet; of the table itself without another file.
     by_row_order : bool
         Its rows are in the order of those of the table.
+    ids_alike : bool
+        Names of rows that differ by blanks or signs only are the same.
     """
 
     response_file: Path | None = None
     response_sheet: str | None = None
     by_row_order: bool = False
+    ids_alike: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant, before a table is read."""
@@ -63,7 +66,14 @@ class JoinedReading(Reading):
         other = how.table(self.response_file or files[0], one_column=self.by_row_order)
         with located(other.source):
             names = [find_column(name, other.names) for name in responses]
-        return join_responses(table, other, names, label=label, by_row_order=self.by_row_order)
+        return join_responses(
+            table,
+            other,
+            names,
+            label=label,
+            by_row_order=self.by_row_order,
+            ids_alike=self.ids_alike,
+        )
 
 
 # Responses from another table, joined row by row as the labels of the rows say
@@ -89,6 +99,7 @@ def join_responses(
     *,
     label: str | None = None,
     by_row_order: bool = False,
+    ids_alike: bool = False,
 ) -> Table:
     r"""Add columns of another table to the rows that they belong to.
 
@@ -106,6 +117,8 @@ def join_responses(
         Column of ``table`` that names the rows; found by its values by default.
     by_row_order : bool
         The first row belongs to the first row, and so on.
+    ids_alike : bool
+        Names that differ by blanks or signs only, such as T-05 and T05, are the same.
 
     Raises
     ------
@@ -131,8 +144,10 @@ def join_responses(
         places = np.arange(len(table))
         note = f"Joined with {where} by the order of the rows, as asked for."
     else:
-        match = _match(table, other, responses, label)
+        match = _match(table, other, responses, label, ids_alike)
         places, note = match.places, f"Joined with {where} by {match.described}"
+        if ids_alike and (shown := _misspelled(match.ids.tolist(), match.known.tolist())):
+            note += f", taken for the same: {listed(shown, 5)}"
         lost = list(dict.fromkeys(match.ids[places < 0].tolist()))
         extra = match.known[np.isin(match.known_keys, match.keys, invert=True)].tolist()
         if lost:
@@ -177,8 +192,8 @@ def _require_order(table: Table, other: Table, responses: Sequence[str], label: 
 
 def _misspelled(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
     """Return in words which ids differ from one there by blanks or signs only."""
-    bare = {re.sub(r"[\W_]+", "", one).casefold(): one for one in theirs}
-    pairs = {one: bare.get(re.sub(r"[\W_]+", "", one).casefold(), "") for one in ours if one}
+    bare = {_bare(one): one for one in theirs}
+    pairs = {one: bare.get(_bare(one), "") for one in ours if one}
     return [
         f"{shortened(one)} here is {shortened(two)} there"
         for one, two in pairs.items()
@@ -189,7 +204,9 @@ def _misspelled(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
 def _spell_alike(match: "_Match", shown: Sequence[str], where: str) -> InvalidInputError:
     return InvalidInputError(
         f"{where}: some values of {match.described} differ by blanks or signs only: "
-        f"{listed(shown, 5)}. Spell them alike in both tables."
+        f"{listed(shown, 5)}. Spell them alike in both tables, or use --ids-alike to take them for "
+        "the same.",
+        mend={"ids_alike": True},
     )
 
 
@@ -205,6 +222,8 @@ class _Match:
         What they hold.
     are_numbers : bool
         Whether the values here are numbers, which may be equal by chance.
+    alike : bool
+        Whether blanks and signs do not matter.
     """
 
     ours: str
@@ -212,16 +231,17 @@ class _Match:
     ids: Labels
     known: Labels
     are_numbers: bool
+    alike: bool = False
 
     @cached_property
     def keys(self) -> list[str]:
         """The values here, spelled alike."""
-        return _spelled_alike(self.ids)
+        return _spelled_alike(self.ids, self.alike)
 
     @cached_property
     def known_keys(self) -> list[str]:
         """The values there, spelled alike."""
-        return _spelled_alike(self.known)
+        return _spelled_alike(self.known, self.alike)
 
     @cached_property
     def places(self) -> npt.NDArray[np.intp]:
@@ -265,7 +285,9 @@ class _Match:
         return shortened(self.ours) + there
 
 
-def _match(table: Table, other: Table, responses: Sequence[str], label: str | None) -> _Match:
+def _match(
+    table: Table, other: Table, responses: Sequence[str], label: str | None, alike: bool = False
+) -> _Match:
     """Return the columns that name the rows, or say why there are none."""
     if label is not None:
         find_column(label, table.names)
@@ -273,7 +295,14 @@ def _match(table: Table, other: Table, responses: Sequence[str], label: str | No
         one: labels_of(table, one) for one in (_candidates(table) if label is None else [label])
     }
     pairs = [
-        _Match(ours=one, theirs=name, ids=ids, known=known, are_numbers=one in table.numeric)
+        _Match(
+            ours=one,
+            theirs=name,
+            ids=ids,
+            known=known,
+            are_numbers=one in table.numeric,
+            alike=alike,
+        )
         for name, known in ((name, labels_of(other, name)) for name in _candidates(other))
         for one, ids in ours.items()
         if name not in responses
@@ -342,9 +371,14 @@ def _candidates(table: Table) -> list[str]:
     ]
 
 
-def _spelled_alike(labels: Labels) -> list[str]:
+def _bare(label: str) -> str:
+    """Return a label without blanks and signs."""
+    return re.sub(r"[\W_]+", "", label).casefold()
+
+
+def _spelled_alike(labels: Labels, alike: bool) -> list[str]:
     """Return labels that differ only if they do so by more than upper case or leading zeros."""
-    folded = (str(one).casefold() for one in labels.tolist())
+    folded = (_bare(str(one)) if alike else str(one).casefold() for one in labels.tolist())
     return [one.lstrip("0") or "0" if one.isdecimal() else one for one in folded]
 
 

@@ -347,4 +347,5 @@ def located(source: str | Path) -> Iterator[None]:
         raise
     except InvalidInputError as error:
         message, file = str(error), shortened_path(str(source))
-        raise _LocatedError(message if file in message else f"{file}: {message}") from error
+        words = message if file in message else f"{file}: {message}"
+        raise _LocatedError(words, mend=error.mend) from error

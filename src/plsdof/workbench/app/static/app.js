@@ -21,14 +21,8 @@ function showScreen(name) {
   if (name === "out") showExport();
   if (name === "predict") showPredictions();
   if (name === "check") showChecks();
-  page.complete = String(!charts.length);
-  if (charts.length) refresh();
+  refresh();
 }
-
-// Pictures outside of the workbench follow the width of the page and light or dark, too.
-const showAgain = () => session && screenNow() !== "bench" && showScreen(screenNow());
-window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showAgain);
-watchWidth(byId("screens"), showAgain);
 
 byId("tabs").append(...Object.entries(SCREENS).map(([name, text]) => button(text, () => openScreen(name), { id: "tab-" + name })));
 const isOpen = (name) => !byId("screen-" + name).hidden;
@@ -100,7 +94,7 @@ byId("undo").addEventListener("click", () => send({ do: "undo" }));
 byId("redo").addEventListener("click", () => send({ do: "redo" }));
 byId("stop").addEventListener("click", () => fetch("/stop", { method: "POST", headers: { "x-plsdof": "page" } }));
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.matches("input[type=text], input[type=number], textarea");
+  const typing = /** @type {Element} */ (event.target).matches("input[type=text], input[type=number], textarea");
   if (!(event.ctrlKey || event.metaKey) || typing) return;
   if (event.key === "z" && session.undo) send({ do: "undo" });
   else if (event.key === "y" && session.redo) send({ do: "redo" });
@@ -165,6 +159,8 @@ document.addEventListener("visibilitychange", async () => {
 });
 
 async function start() {
+  readTheme();
+  page.ready = "true";
   const wanted = location.hash.slice(1);
   openScreen(wanted in SCREENS ? wanted : "table");
   try {

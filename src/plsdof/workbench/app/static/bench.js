@@ -1,13 +1,13 @@
 // The workbench: preparation on the left, four linked pictures, the answer on the right.
 const PREPARATIONS = {
-  snv: ["Standard normal variate (snv)"],
-  msc: ["Multiplicative scatter correction (msc)"],
-  savgol: ["Savitzky-Golay derivative (savgol)", ["window", 11], ["degree", 2], ["derivative", 1]],
-  smooth: ["Savitzky-Golay smoothing (smooth)", ["window", 11], ["degree", 2]],
-  detrend: ["Detrending (detrend)"],
-  baseline: ["Baseline correction (baseline)"],
-  center: ["Centring of every spectrum (center)"],
-  autoscale: ["Autoscaling of the columns (autoscale)"],
+  snv: ["Standard normal variate"],
+  msc: ["Scatter correction (MSC)"],
+  savgol: ["Savitzky-Golay derivative", ["window", 11], ["degree", 2], ["derivative", 1]],
+  smooth: ["Savitzky-Golay smoothing", ["window", 11], ["degree", 2]],
+  detrend: ["Detrending"],
+  baseline: ["Baseline correction"],
+  center: ["Centring of spectra"],
+  autoscale: ["Autoscaling of columns"],
 };
 const chain = () => session.options.chain || [];
 const prepare = (steps) => send({ do: "prepare", chain: steps });
@@ -79,7 +79,7 @@ byId("brush").addEventListener("change", (event) => {
   state.drag = event.target.checked ? "select" : "zoom";
   pick("drag", state.drag);
 });
-document.addEventListener("brushed", (event) => addRange(...event.detail));
+document.addEventListener("brushed", (/** @type {any} */ event) => addRange(event.detail[0], event.detail[1]));
 byId("range-add").addEventListener("submit", (event) => {
   event.preventDefault();
   addRange(byId("range-low").valueAsNumber, byId("range-high").valueAsNumber);
@@ -94,7 +94,7 @@ let colouring = "";
 function showColours() {
   const names = columns.filter((one) => one.role !== "predictor").map((one) => one.name);
   const box = byId("colour");
-  box.replaceChildren(made("option", { value: "" }, "the response"), ...names.map((name) => made("option", { value: name }, cut(name, 40))));
+  box.replaceChildren(made("option", { value: "" }, "colour: response"), ...names.map((name) => made("option", { value: name }, cut(name, 40))));
   colouring = names.includes(colouring) ? colouring : "";
   box.value = colouring;
 }
@@ -116,7 +116,7 @@ byId("colour").addEventListener("change", (event) => {
 });
 
 // The four pictures. The first shows spectra or coefficients; rows without spectra have scores.
-const FIRST = { raw: "As measured", preprocessed: "Prepared", coefficients: "Coefficients", scores: "Scores" };
+const FIRST = { raw: "Measured", preprocessed: "Prepared", coefficients: "Coefficients", scores: "Scores" };
 state.kind = "raw";
 
 // Rows of predictors that are no axis are not spectra.
@@ -133,15 +133,16 @@ function showFirst() {
   byId("colours").hidden = state.kind === "coefficients";
 }
 
-function drawFirst(width) {
+function drawFirst() {
   const table = spectra && spectra.tables.find((one) => one.kind === state.kind);
   if (table) return drawSpectra(table);
-  return state.kind === "scores" ? drawScores(width) : drawCoefficients(12);
+  return state.kind === "scores" ? drawScores() : drawCoefficients(12);
 }
 
 function addBench() {
   add("bench-first", drawFirst, "kind", "place", "row", "picked", "marked", "drag");
   const hasDistance = "t2" in rows.kinds;
+  byId("fit-title").textContent = "Predicted against measured";
   byId("last-title").textContent = hasDistance ? "T² and Q" : "Leverage";
   if (!hasDistance) add("chart-distance", drawLeverage, "place", "row", "marked");
   byId("back").after(button("Use this size", () => set({ components: models.parameter[state.place] }), { id: "keep-size", hidden: !byComponents || average !== null }));
@@ -156,7 +157,8 @@ function showRail() {
   if (!answer) return byId("rail").replaceChildren();
   const now = session.trials.find((one) => one.key === session.trial);
   const released = Boolean(now && now.released);
-  const release = button(released ? "Released" : "Release", () => send({ do: "release", trial: session.trial, on: !released }), { id: "release", ariaPressed: String(released) });
+  const release = button(released ? "✓ Released" : "Release", () => send({ do: "release", trial: session.trial, on: !released }), { id: "release", ariaPressed: String(released), title: released ? "Press to take the release back" : "This model, as it is now, predicts, is checked and exported" });
+  const next = released ? [made("p", { className: "row" }, button("Predict new samples", () => openScreen("predict"), { className: "link" }))] : [];
   const facts = answer.facts.map(([name, value]) => element("div", element("dt", name), element("dd", value)));
   const told = (one) => made("div", { className: "note" + (one.severity === "note" ? "" : " doubt") }, one.words, " ", mendButton(one.mend, one.words));
   const [minor, major] = ["note", ""].map((kind) => answer.remarks.filter((one) => (one.severity === "note") === (kind === "note")));
@@ -164,6 +166,7 @@ function showRail() {
     element("h3", answer.title),
     element("dl", ...facts),
     release,
+    ...next,
     ...(answer.change ? [made("p", { className: "delta", id: "delta" }, answer.change)] : []),
     ...lookFirst(),
     ...major.map(told),
@@ -172,12 +175,15 @@ function showRail() {
   return undefined;
 }
 
+// The sample to look at first: the most unusual one, or the one that is least likely of its class.
 function lookFirst() {
-  const [one] = content ? here().suspects : [];
-  if (!one) return [];
-  const i = rows.number.indexOf(one.row);
-  const name = made("bdi", {}, one.label || "row " + one.row);
-  return [made("p", { id: "look" }, "Look at ", i < 0 ? name : button(element("b", name), () => pick("row", i), { className: "link" }), " first: " + one.why + ".")];
+  const [one] = content ? rows.suspects : [];
+  const least = classes ? classes.probability.indexOf(Math.min(...classes.probability)) : -1;
+  const i = one ? rows.number.indexOf(one.row) : least;
+  if (!one && i < 0) return [];
+  const why = one ? one.why + " beyond the limit" : "the probability of its class is " + brief(classes.probability[i]);
+  const name = made("bdi", {}, one ? one.name : rowWords(i));
+  return [made("p", { id: "look" }, "Look at ", i < 0 ? name : button(element("b", name), () => pick("row", i), { className: "link" }), " first: " + why + ".")];
 }
 
 // A problem comes with the step that mends it, as data; a button takes this step.
@@ -189,6 +195,7 @@ const MENDS = {
   na: (codes) => "Take " + codes.join(", ") + " for a missing value",
   exclude: (names) => "Leave out " + names.map((one) => cut(one, 30)).join(", "),
   components: (count) => "Take " + count + " components",
+  ids_alike: () => "Take these names for the same",
   release: () => "Release this trial",
 };
 const isColumn = (name) => columns.some((one) => one.name === name);
@@ -231,38 +238,38 @@ function drawConfusion() {
   const cells = classes.matrix.flatMap((line, i) => line.map((count, j) => ({ i: i, j: j, count: count }))).filter((one) => one.count);
   const of = (right) => cells.filter((one) => (one.i === one.j) === right);
   const most = Math.max(...cells.map((one) => one.count));
-  const trace = (right) => ({ name: right ? "right" : "wrong", x: of(right).map((one) => one.j), y: of(right).map((one) => one.i), mode: "markers+text", marker: { symbol: right ? "circle" : "diamond", color: theme.lines[right ? 0 : 1], opacity: 0.6, size: of(right).map((one) => 8 + 30 * Math.sqrt(one.count / most)) }, text: of(right).map((one) => String(one.count)), textposition: "middle right", hovertext: of(right).map((one) => one.count + " rows of " + classes.names[one.i] + " held out are predicted as " + classes.names[one.j]) });
+  const trace = (right) => ({ name: right ? "right" : "wrong", x: of(right).map((one) => one.j), y: of(right).map((one) => one.i), mode: "markers+text", marker: { symbol: right ? "circle" : "diamond", color: theme.lines[right ? 0 : 1], opacity: 0.6, size: of(right).map((one) => 8 + 30 * Math.sqrt(one.count / most)) }, text: of(right).map((one) => String(one.count)), textside: [0, 0], hovertext: of(right).map((one) => one.count + " rows of " + classes.names[one.i] + " held out are predicted as " + classes.names[one.j]) });
   const ticks = { tickvals: names.map((_, k) => k), ticktext: names, range: [-0.6, names.length - 0.4] };
   return [[trace(true), trace(false)], layout(axis("predicted", ticks), axis("true class", ticks))];
 }
 
-function drawClassScores(width) {
+function drawClassScores() {
   const x = classes.scores ? classes.scores[0] : rows.number.map((_, i) => i + 1);
   const y = classes.scores ? classes.scores[1] : classes.probability;
-  const frame = { x: around(x), y: around(y), width: width, names: classes.scores ? ["component 1", "component 2"] : ["row", "probability of its class"] };
-  const data = classes.names.map((name, g) => pointsOf(where(classes.of, g), x, y, frame, { name: cut(name, 30), marker: { color: theme.lines[g % 5], size: 8, symbol: SYMBOLS[g % 5] + "-open" } }, false));
-  data.push(ring(x[state.row], y[state.row]));
-  return [data, layout(axis(frame.names[0], { range: frame.x }), axis(frame.names[1], { range: frame.y }), marking({ showlegend: true }))];
+  const names = classes.scores ? ["component 1", "component 2"] : ["row", "probability of its class"];
+  const data = inGroups(classes.names, classes.of, false, x, y, names, null, false);
+  return [[...data, ring(x[state.row], y[state.row])], layout(axis(names[0], { range: around(x) }), axis(names[1], { range: around(y) }), marking({}))];
 }
 
 function beginClasses() {
-  [charts, rows, content] = [[], classes.rows, undefined];
+  [rows, content] = [classes.rows, undefined];
   state.content += 1;
   state.row = 0;
   state.marked = [];
-  byId("first-title").textContent = byId("first-kinds").textContent = "What the classes differ in";
-  byId("last-title").textContent = "Scores by class";
+  byId("first-title").textContent = "What the classes differ in";
+  byId("first-kinds").replaceChildren(element("strong", "What the classes differ in"));
+  byId("fit-title").textContent = "True and predicted class";
+  byId("last-title").textContent = classes.scores ? "Scores by class" : "Probability of the class";
   byId("colours").hidden = true;
   add("bench-first", drawBars);
   add("chart-errors", drawMisclassified);
   add("chart-fit", drawConfusion);
   add("chart-distance", drawClassScores, "row", "marked");
-  readTheme();
   showMarked();
 }
 
 function clearBench() {
-  charts = [];
+  charts = charts.filter((one) => !one.holder.closest("#screen-bench"));
   document.querySelectorAll(".four .chart").forEach((one) => one.replaceChildren());
   byId("sizes").replaceChildren();
   byId("folds").replaceChildren();
@@ -277,7 +284,7 @@ function showMarked(event) {
   if (!found.length) return;
   const names = found.slice(0, 6).map(rowName).join(", ") + (found.length > 6 ? " and " + (found.length - 6) + " more" : "");
   byId("marked-names").replaceChildren(element("strong", found.length === 1 ? "1 sample: " : found.length + " samples: "), element("bdi", cut(names, 120)));
-  document.querySelectorAll("#samples input").forEach((box) => (box.checked = state.marked.includes(Number(box.value))));
+  document.querySelectorAll("#samples input").forEach((/** @type {any} */ box) => (box.checked = state.marked.includes(Number(box.value))));
   if (event && event.detail === "line") byId("why").focus({ preventScroll: true });
 }
 
@@ -306,7 +313,7 @@ function showSamples() {
   const one = here();
   const known = MEASURES.filter(([key]) => one[key]);
   const head = ["", "Sample", "Measured", ...known.map(([, name]) => name), "Beyond the limit of"];
-  const order = rows.number.map((_, i) => i).sort((a, b) => Boolean(one.flags[b]) - Boolean(one.flags[a]) || a - b);
+  const order = rows.number.map((_, i) => i).sort((a, b) => Number(one.flags[b] > 0) - Number(one.flags[a] > 0) || a - b);
   const kinds = Object.entries({ t2: "T²", q: "Q", leverage: "leverage", studentized: "residual" });
   const body = order.map((i) => {
     const box = made("input", { type: "checkbox", value: i, "aria-label": "Mark " + rowName(i) });
@@ -337,6 +344,7 @@ function showHistory() {
 }
 
 // How the model is made: all changes are one step, when they are applied.
+/** @type {[string, string, string[][]][]} */
 const CHOICES = [
   ["method", "Method", [["", "PLS"], ["pcr", "PCR"], ["ridge", "ridge"]]],
   ["criterion", "Size chosen by", [["", "cross-validation"], ["average", "weighted average of sizes"], ["bic", "BIC"], ["aic", "AIC"], ["gcv", "GCV"], ["gmdl", "gMDL"]]],

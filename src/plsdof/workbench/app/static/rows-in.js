@@ -10,39 +10,26 @@ function isReleased(id) {
 
 const releasedWords = () => session.released.map((one) => one.response + ", " + one.name + " (" + one.words + ")").join("; ");
 
+// The samples that are listed; a workbook has all.
+const MOST_PREDICTED = 500;
+
 async function showPredictions() {
   if (!isReleased("predict") || !session.chosen.predict) return;
   try {
     const { file, found } = await ask("/predictions?kind=predict");
-    const parts = [element("p", element("bdi", file), ", predicted by ", element("bdi", releasedWords()), ". ", made("a", { className: "button", href: "/file?kind=predictions", download: "" }, "Save as Excel"))];
-    const names = Object.keys(found);
-    const one = found[names[0]].columns;
-    const head = ["Sample", ...names.flatMap((name) => [name, ...limits(found[name]).map((kind) => LIMITS[kind] || kind), ...(found[name].columns.observed ? ["measured"] : []), "status"])];
-    const body = one.row.slice(0, 500).map((row, i) => [element("bdi", one.id ? cut(String(one.id[i]), 30) : "row " + row), ...names.flatMap((name) => predictionCells(found[name], i))]);
-    parts.push(made("div", { className: "scroll tall", tabIndex: 0, role: "region", ariaLabel: "Predictions" }, tableOf(head, body, { id: "predictions" })));
-    if (one.row.length > 500) parts.push(element("p", "The first 500 of " + one.row.length + " samples; the Excel file has all."));
-    for (const name of names) {
-      if (found[name].assumptions) parts.push(made("p", { className: "assumes" }, found[name].assumptions));
-      parts.push(...found[name].notes.map((text) => made("p", { className: "note" }, text)));
-    }
-    byId("predicted").replaceChildren(...parts);
+    const all = /** @type {any[]} */ (Object.values(found));
+    const { samples } = all[0];
+    const columns = all.flatMap((one) => Object.entries(one.shown));
+    const body = samples.slice(0, MOST_PREDICTED).map((name, i) => [element("bdi", cut(name, 30)), ...columns.map(([head, values]) => made("td", { className: head !== "Status" ? "" : values[i] === "ok" ? "text" : "text bad" }, values[i]))]);
+    byId("predicted").replaceChildren(
+      element("p", element("bdi", file), ", predicted by ", element("bdi", releasedWords()), ". ", made("a", { className: "button", href: "/file?kind=predictions", download: "" }, "Save as Excel")),
+      scrolled("Predictions", tableOf(["Sample", ...columns.map(([head]) => head)], body, { id: "predictions" }), { className: "scroll tall" }),
+      ...(samples.length > MOST_PREDICTED ? [element("p", "The first " + MOST_PREDICTED + " of " + samples.length + " samples; the Excel file has all.")] : []),
+      ...all.flatMap((one) => [...(one.assumptions ? [made("p", { className: "assumes" }, one.assumptions)] : []), ...one.notes.map((text) => made("p", { className: "note" }, text))])
+    );
   } catch (error) {
     complain(error, "predict");
   }
-}
-
-// Beside a prediction: its interval, or the probability of every class.
-const LIMITS = { lower: "from", upper: "to" };
-const limits = (one) => Object.keys(one.columns).filter((name) => name in LIMITS || name.startsWith("P("));
-
-function predictionCells(found, i) {
-  const { columns: one } = found;
-  const shortened = (value) => (typeof value === "number" ? Number(value.toPrecision(6)) : cut(value, 30));
-  const value = (name) => element("td", one[name][i] === null ? "" : shortened(one[name][i]));
-  const word = one.status ? one.status[i] : one.prediction[i] === null ? "no prediction" : "ok";
-  const why = one.reason && one.reason[i] ? ": " + one.reason[i] : "";
-  const status = made("td", { className: "text " + (word === "ok" ? "" : "bad") }, word + why);
-  return [value("prediction"), ...limits(found).map(value), ...(one.observed ? [value("observed")] : []), status];
 }
 
 // The verdict first, then the chart, then the tests.
@@ -51,7 +38,8 @@ async function showChecks() {
   try {
     const { file, found } = await ask("/predictions?kind=check");
     byId("checked").replaceChildren(made("p", { className: "facts" }, element("bdi", file), ", by ", element("bdi", releasedWords())), ...Object.entries(found).flatMap(([name, one], k) => checkParts(name, one, k)));
-    Object.values(found).forEach((one, k) => one.chart.errors.length && drawCheck(byId("chart-check-" + k), one.chart));
+    Object.values(found).forEach((one, k) => add("chart-check-" + k, () => drawCheck(one.chart)));
+    refresh();
   } catch (error) {
     complain(error, "check");
   }
@@ -72,7 +60,7 @@ function checkParts(name, one, k) {
     ...(one.chart.errors.length ? chart : []),
     ...one.notes.map((text) => made("p", { className: "note" }, text)),
     adjustForm(one),
-    made("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Tests" }, tableOf(["Test", "Value", "Limit", "", ""], body)),
+    scrolled("Tests", tableOf(["Test", "Value", "Limit", "", ""], body)),
   ];
 }
 

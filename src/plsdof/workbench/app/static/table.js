@@ -17,13 +17,12 @@ async function preview() {
 
 function showTable(found) {
   const { response } = session.options;
-  const facts = [found.rows + " rows", columns.length + " columns", ...(response ? [found.predictors + " of them predictors"] : []), found.described];
+  const facts = [found.rows + " rows", columns.length + " columns", ...(found.predictors ? [found.predictors + " of them predictors"] : []), found.described];
   const names = (pairs) => pairs.flatMap(([own, other], i) => [i ? ", " : "", element("bdi", own), ...(other ? [" (", element("bdi", other), " in the other file?)"] : [])]);
   const parts = [
     made("p", { className: "facts" }, element("bdi", found.file), " · " + facts.join(" · ")),
-    ...(response ? [made("p", {}, "Predict ", element("strong", element("bdi", response.join(", "))), " from " + found.predictors + " columns. ", button("To the workbench", () => openScreen("bench")))] : [proposal(found)]),
+    ...(!response ? [proposal(found)] : found.error.words ? [] : [made("p", {}, "Predict ", element("strong", element("bdi", response.join(", "))), " from " + found.predictors + " columns. ", button("To the workbench", () => openScreen("bench")))]),
     ...(found.unmatched.length ? [made("p", { className: "note", id: "unmatched" }, "Without a reference value: ", ...names(found.unmatched), ". ", session.options.missing ? "" : mendButton({ missing: "drop" }))] : []),
-    ...(found.error.words ? [made("p", { className: "note bad" }, found.error.words, " ", mendButton(found.error.mend, found.error.words))] : []),
     ...found.doubts.map((one) => made("p", { className: "note doubt" }, one.words, " ", mendButton(one.mend, one.words))),
     sheetPicker(found),
     referencePicker(found),
@@ -34,22 +33,23 @@ function showTable(found) {
   ];
   byId("preview").replaceChildren(...parts);
   listColumns("");
-  if (found.spectra) drawTable(found.spectra);
+  if (found.spectra) add("chart-table", () => drawTable(found.spectra));
+  if (found.error.words) complain({ message: found.error.words, mend: found.error.mend }, "table");
+  refresh();
 }
 
 function drawTable(found) {
-  readTheme();
+  performance.mark("spectra");
   const gap = found.positions.concat([null]);
   const all = { x: found.values.flatMap(() => gap), y: found.values.flatMap((row) => row.concat([null])), mode: "lines", line: { color: theme.lines[0], width: 1 }, opacity: 0.5 };
-  plot(byId("chart-table"), [all], { x: wavelengthAxis(found.title), y: axis("value"), height: 240, drag: false });
-  performance.mark("spectra");
+  return [[all], layout(wavelengthAxis(found.title), axis("value"), { height: 240, showlegend: false })];
 }
 
 // The card that asks: predict this column?
 function proposal(found) {
   const [one] = columns.filter((column) => found.proposed.includes(column.name));
   if (!one) return made("p", { className: "note" }, "Which column is to be predicted? Choose “response” beside its name.");
-  return made("p", { className: "card", id: "proposal" }, button("Predict " + cut(one.name, 40), () => changeRole(one, "response")), " ", bars(one), " " + found.rows + " values, " + (one.missing ? one.missing + " missing" : "none missing") + ". Or choose “response” beside another column.");
+  return made("p", { className: "card", id: "proposal" }, button("Predict " + cut(one.name, 40), () => changeRole(one, "response")), " ", bars(one), " " + found.rows + " values, " + (one.missing ? one.missing + " missing" : "none missing") + (one.text ? ", classes" : "") + ". Or choose “response” beside another column.");
 }
 
 function sheetPicker(found) {
@@ -72,7 +72,7 @@ const MOST_LISTED = 30;
 
 function columnPicker() {
   const search = made("input", { type: "search", id: "search", "aria-label": "Search columns", placeholder: "Search " + columns.length + " columns", oninput: () => listColumns(search.value) });
-  return made("div", {}, element("h3", "Columns"), search, made("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Columns of the table" }, made("table", { id: "columns" })), made("p", { className: "assumes", id: "more-columns" }));
+  return made("div", {}, element("h3", "Columns"), search, scrolled("Columns of the table", made("table", { id: "columns" })), made("p", { className: "assumes", id: "more-columns" }));
 }
 
 function listColumns(text) {
@@ -83,7 +83,7 @@ function listColumns(text) {
   const body = sorted.slice(0, MOST_LISTED).map((one) => {
     const box = made("select", { "aria-label": "Role of " + one.name, onchange: (event) => changeRole(one, event.target.value) }, ...ROLES.map((role) => made("option", { value: role, selected: role === one.role }, role)));
     box.dataset.role = one.role;
-    return [element("bdi", cut(one.name, 40)), made("td", {}, box), one.missing ? String(one.missing) : "", made("td", {}, bars(one)), made("td", { className: "text" }, element("bdi", one.values.join(", ")))];
+    return [element("bdi", cut(one.name, 40)), made("td", { className: "text" }, box), one.missing ? String(one.missing) : "", made("td", {}, bars(one)), made("td", { className: "text" }, element("bdi", one.values.join(", ")))];
   });
   fillTable("columns", ["Column", "Role", "Missing", "", "First values"], body);
   const rest = wanted.length - body.length;
@@ -152,7 +152,7 @@ async function filesOf(items) {
   return { name: folder.name, files: await Promise.all(found.map((one) => new Promise((done, fail) => one.file(done, fail)))) };
 }
 
-document.querySelectorAll(".drop").forEach((zone) => {
+document.querySelectorAll(".drop").forEach((/** @type {any} */ zone) => {
   const { use } = zone.dataset;
   const input = zone.querySelector("input");
   const take = async (files, folder) => {

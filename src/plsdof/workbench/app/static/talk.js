@@ -4,28 +4,28 @@ let asked = 0;
 // What the pictures of a response of text show.
 /** @type {any} */
 let classes = null;
-const byId = (id) => document.getElementById(id);
 
-function made(name, facts, ...children) {
-  const one = element(name, ...children);
-  for (const [key, value] of Object.entries(facts)) {
-    if (key.startsWith("on")) one.addEventListener(key.slice(2), value);
-    else if (key in one && key !== "list") one[key] = value;
-    else one.setAttribute(key, value);
-  }
+function heading(name, scope) {
+  const one = element("th", name);
+  one.scope = scope;
   return one;
 }
 
-// Tables: the first cell of a line names it, unless it is something to press.
+// Tables: the first cell of a line names it, unless it is something to press; words stand on the left.
 function tableOf(head, body, facts) {
+  const isWords = (one) => (one instanceof HTMLTableCellElement ? one.className.includes("text") : one instanceof Node || /[a-z]{2}/i.test(one));
   const cell = (one, k, cells) => {
     if (one instanceof HTMLTableCellElement) return one;
     const isName = k === 0 ? !(one instanceof HTMLInputElement) : k === 1 && cells[0] instanceof HTMLInputElement;
-    return isName ? heading(one, "row") : made("td", { className: typeof one === "string" && !/[a-z]/i.test(one) ? "" : "text" }, one);
+    return isName ? heading(one, "row") : made("td", { className: isWords(one) ? "text" : "" }, one);
   };
   const lines = body.map((cells) => element("tr", ...cells.map(cell)));
-  return made("table", facts || {}, element("thead", element("tr", ...head.map((name) => heading(name, "col")))), element("tbody", ...lines));
+  const heads = head.map((name, k) => made("th", { scope: "col", className: body.some((cells) => isWords(cells[k])) ? "text" : "" }, name));
+  return made("table", facts || {}, element("thead", element("tr", ...heads)), element("tbody", ...lines));
 }
+
+// A table that is wider than the page is moved by itself, also by keyboard.
+const scrolled = (label, table, more) => made("div", Object.assign({ className: "scroll", tabIndex: 0, role: "region", ariaLabel: label }, more), table);
 
 const fillTable = (id, head, body) => byId(id).replaceWith(tableOf(head, body, { id: id }));
 
@@ -120,7 +120,7 @@ async function look(before) {
   const { options } = session;
   const step = session.steps.filter((one) => one.done).pop();
   byId("screen-bench").classList.add("old");
-  troubles.delete("bench");
+  ["bench", "table"].forEach((screen) => troubles.delete(screen));
   if (options.file && (!byId("screen-table").hidden || !options.response || previewed !== options.file)) await preview();
   if (!options.response) return forget();
   try {
@@ -131,18 +131,17 @@ async function look(before) {
       place(found);
     }
   } catch (error) {
-    if (mine === asked) complain(error, "bench", before && step && step.words);
-    if (mine === asked && !byId("screen-table").hidden) complain(error, "table", before && step && step.words);
+    if (mine === asked) ["bench", "table"].forEach((screen) => complain(error, screen, before && step && step.words));
   }
   showSession();
 }
 
 function forget() {
-  page.complete = "true";
   byId("screen-bench").classList.remove("old");
   [answer, content, classes] = [null, undefined, null];
   clearBench();
   showSession();
+  refresh();
 }
 
 // Tables of numbers are sent once: the page keeps them by a hash of what is in them.
@@ -182,8 +181,6 @@ function place(found) {
   performance.mark("answer");
   if (!classes) begun();
   byId("screen-bench").classList.remove("old");
-  page.ready = "true";
-  page.complete = "false";
   showSession();
   refresh();
 }

@@ -1,8 +1,8 @@
 // Trials: every model of the session, two side by side, one released.
 let compared = [];
-const ERRORS = { calibration: "RMSEC", "cross-validation": "RMSECV", test: "RMSEP", misclassified: "Misclassified" };
-const hasResult = (one) => Boolean(one.summary && one.summary.errors);
-const kinds = () => Object.keys(ERRORS).filter((kind) => session.trials.some((one) => hasResult(one) && kind in one.summary.errors));
+const hasResult = (one) => Boolean(one.summary && one.summary.shown);
+const ERRORS = Object.assign({ misclassified: "Misclassified" }, RMSE);
+const kinds = () => Object.keys(ERRORS).filter((kind) => session.trials.some((one) => hasResult(one) && kind in one.summary.shown));
 
 // What came out of trials of an earlier day is computed when somebody looks.
 async function showTrials() {
@@ -24,7 +24,7 @@ function listTrials() {
 }
 
 function trialRow(one, i) {
-  const summary = hasResult(one) ? one.summary : { errors: {}, n: "", model: (one.summary && one.summary.error) || "…", dof: null };
+  const summary = hasResult(one) ? one.summary : { shown: {}, n: "", dof: "", model: (one.summary && one.summary.error) || "…" };
   const box = made("input", { type: "checkbox", "aria-label": "Compare trial " + (i + 1), checked: compared.includes(one.key), disabled: !hasResult(one) });
   box.addEventListener("change", () => {
     compared = box.checked ? [...compared, one.key].slice(-2) : compared.filter((key) => key !== one.key);
@@ -36,8 +36,7 @@ function trialRow(one, i) {
   const acts = element("span",
     button("Open", () => send({ do: "open", trial: one.key }), { disabled: now, "aria-label": "Open trial " + (i + 1) }), " ",
     button(one.released ? "Released" : "Release", () => send({ do: "release", trial: one.key, on: !one.released }), { ariaPressed: String(one.released), "aria-label": "Release trial " + (i + 1) }));
-  const errors = kinds().map((kind) => (summary.errors[kind] === undefined ? "" : brief(summary.errors[kind])));
-  return [box, i + 1 + (now ? " (now)" : ""), element("bdi", one.response), element("bdi", one.words), String(summary.n), summary.model, summary.dof === null ? "" : summary.dof_range || brief(summary.dof), ...errors, note, acts];
+  return [box, i + 1 + (now ? " (now)" : ""), element("bdi", one.response), element("bdi", one.words), summary.n, summary.model, summary.dof, ...kinds().map((kind) => summary.shown[kind] || ""), note, acts];
 }
 
 // Two trials of one response side by side, with the difference on the samples that both have.
@@ -50,7 +49,11 @@ async function showCompared() {
   const number = (one) => "Trial " + (session.trials.indexOf(one) + 1);
   const { words } = await ask("/paired?before=" + compared[0] + "&trial=" + compared[1]);
   byId("compared").replaceChildren(element("h3", number(both[0]) + " and " + number(both[1])), made("p", { id: "paired" }, words));
-  readTheme();
+  add("chart-trials", () => drawCompared(both, number));
+  return refresh();
+}
+
+function drawCompared(both, number) {
   const data = both.map((one, i) => ({ x: one.summary.parameters, y: one.summary.rmsecv, name: number(one), mode: "lines+markers", line: { color: theme.lines[i], dash: DASHES[i], width: 2 }, marker: { symbol: SYMBOLS[i], size: 7 } }));
-  return plot(byId("chart-trials"), data, layout(axis("size", { tozero: true }), axis(both[0].summary.errors.misclassified === undefined ? "RMSECV" : "share misclassified")));
+  return [data, layout(axis("size", { tozero: true }), axis("misclassified" in both[0].summary.errors ? "share misclassified" : "RMSECV"))];
 }

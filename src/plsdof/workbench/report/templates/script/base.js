@@ -26,31 +26,26 @@ const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…
 const isNarrow = () => window.innerWidth < 700;
 const responseName = () => cut(content.response, isNarrow() ? 20 : 30);
 
-function at(path) {
-  return path.split(".").reduce((value, key) => value[key], content);
+/** @param {string} id @returns {any} */
+const byId = (id) => document.getElementById(id);
+
+// Parts of a page, with their properties, attributes and what they listen to.
+function made(name, facts, ...children) {
+  const one = /** @type {any} */ (document.createElement(name));
+  one.append(...children);
+  for (const [key, value] of Object.entries(facts)) {
+    if (key.startsWith("on")) one.addEventListener(key.slice(2), value);
+    else if (key in one && key !== "list") one[key] = value;
+    else one.setAttribute(key, value);
+  }
+  return one;
 }
+
+const element = (name, ...children) => made(name, {}, ...children);
 
 function number(path) {
-  const span = document.createElement("span");
-  span.dataset.number = path;
-  span.textContent = shown(at(path));
-  return span;
-}
-
-function element(name, ...children) {
-  const made = document.createElement(name);
-  made.append(...children);
-  return made;
-}
-
-function heading(name, scope) {
-  const made = element("th", name);
-  made.scope = scope;
-  return made;
-}
-
-function fill(id, children) {
-  document.getElementById(id).replaceChildren(...children);
+  const value = path.split(".").reduce((one, key) => one[key], content);
+  return made("span", { "data-number": path }, shown(value));
 }
 
 // Tables that are drawn but not read come as 32-bit floats; see report/_numbers.py.

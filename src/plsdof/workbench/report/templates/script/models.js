@@ -10,39 +10,26 @@ function modelAxis() {
 
 function curve(name, all, style, more) {
   const values = all.slice(0, single);
-  const text = values.map((v, i) => models.words[i] + ": " + name + " " + shown(v));
-  return Object.assign(
-    {
-      x: models.parameter.slice(0, single),
-      y: values,
-      name: name,
-      mode: single > 40 ? "lines" : "lines+markers",
-      line: { color: theme.lines[style], dash: DASHES[style], width: 2 },
-      marker: { symbol: SYMBOLS[style], size: 7 },
-      hovertext: text,
-    },
-    more
-  );
+  const base = { x: models.parameter.slice(0, single), y: values, name: name, mode: single > 40 ? "lines" : "lines+markers" };
+  const look = { line: { color: theme.lines[style], dash: DASHES[style], width: 2 }, marker: { symbol: SYMBOLS[style], size: 7 } };
+  return Object.assign(base, look, { hovertext: values.map((v, i) => models.words[i] + ": " + name + " " + shown(v)) }, more);
 }
 
-function chosenLine() {
-  return { x: models.parameter[chosen], style: "dot" };
+// Curves over the models, with the chosen one and a ring at the one on the slider.
+function overModels(curves, values, y, more) {
+  const plan = { limits: [{ x: models.parameter[chosen], style: "dot" }] };
+  return [[...curves, ring(models.parameter[state.place], values[state.place])], layout(modelAxis(), y, Object.assign(plan, more))];
 }
 
 function drawDof() {
   const differs = models.dof.some((v, i) => v !== models.naive_dof[i]);
-  const data = [curve("exact", models.dof, 0)];
-  if (differs) data.push(curve("naive: components + 1", models.naive_dof, 1));
-  data.push(ring(models.parameter[state.place], models.dof[state.place]));
-  const y = axis("Degrees of Freedom", { tozero: true });
-  return [data, layout(modelAxis(), y, { limits: [chosenLine()], showlegend: differs })];
+  const naive = differs ? [curve("naive: components + 1", models.naive_dof, 1)] : [];
+  return overModels([curve("exact", models.dof, 0), ...naive], models.dof, axis("Degrees of Freedom", { tozero: true }), { showlegend: differs });
 }
 
 function drawCriterion() {
-  const data = [curve(criterion.name, models.score, 0)];
-  data.push(ring(models.parameter[state.place], models.score[state.place]));
   const y = valueAxis(criterion.name + criterion.unit, criterion.log, models.score);
-  return [data, layout(modelAxis(), y, { limits: [chosenLine()], showlegend: false })];
+  return overModels([curve(criterion.name, models.score, 0)], models.score, y, { showlegend: false });
 }
 
 // Errors of the rows of the fit, of held-out rows with a band of one standard error, of a test.
@@ -59,9 +46,7 @@ function drawErrors() {
   const positive = models.rmsec.map((v) => (content.errors_log && v < floor ? null : v));
   data.push(curve("RMSEC", positive, 0, bare), curve("RMSECV", values, 1));
   if (models.rmsep.some((v) => v !== null)) data.push(curve("RMSEP", models.rmsep, 2));
-  data.push(ring(models.parameter[state.place], values[state.place]));
-  const y = valueAxis("error (" + responseName() + ")", content.errors_log, values);
-  return [data, layout(modelAxis(), y, { limits: [chosenLine()] })];
+  return overModels(data, values, valueAxis("error (" + responseName() + ")", content.errors_log, values));
 }
 
 // Variance explained of the response, fitted and of held-out rows, and of the predictors.
@@ -72,8 +57,7 @@ function drawExplained() {
   const floor = models.q2.map((v) => (v === null ? null : Math.max(v, -20)));
   if (has(models.q2)) data.push(curve("of held-out rows", floor, 1));
   if (has(models.x_explained)) data.push(curve("of the predictors", models.x_explained, 2));
-  data.push(ring(models.parameter[state.place], models.explained[state.place]));
-  return [data, layout(modelAxis(), axis("variance explained, %"), { limits: [chosenLine()] })];
+  return overModels(data, models.explained, axis("variance explained, %"));
 }
 
 // Recipes by components: discs have the area of weights, diamonds are where errors are smallest.
@@ -98,7 +82,7 @@ function drawRecipes() {
       name: "smallest RMSECV",
       marker: { symbol: "diamond-open", size: 13, color: theme.lines[1], width: 2.5 },
       text: best.map((m, i) => "\u2002\u2002" + brief(rmsecv[i][m])),
-      textposition: "middle right",
+      textside: [1, 0],
       hovertext: best.map((m, i) => said([i, m, weights[i][m]])),
     },
   ];
@@ -108,7 +92,7 @@ function drawRecipes() {
   return [data, layout(axis("number of components", { range: [-0.7, most + 2] }), y)];
 }
 
-// Bars as one outline: the library is started without bar charts.
+// Bars as one outline.
 function drawPermutation() {
   const { edges, counts, score } = content.permutation;
   const x = [edges[0], ...counts.flatMap((_, k) => [edges[k], edges[k + 1]]), edges[counts.length]];
@@ -119,4 +103,31 @@ function drawPermutation() {
   const mine = { x: [score, score], y: [0, Math.max(...counts)], mode: "lines", line: style, name: "the data", hovertext: ["the data: " + shown(score), "the data: " + shown(score)] };
   const plan = layout(axis("best score over all models (response²)", { tozero: true }), axis("number of permutations", { tozero: true }));
   return [[bars, mine], plan];
+}
+
+// The model on the slider in words, and what its intervals suppose.
+function describe() {
+  const { place } = state;
+  const parts = [
+    element("strong", models.words[place] + (place === chosen ? " (chosen)" : "")),
+    ": ",
+    number("models.dof." + place),
+    " Degrees of Freedom, noise ",
+    number("models.sigma." + place),
+    ", explains ",
+    number("models.explained." + place),
+    models.explained[place] === null ? "" : "%",
+  ];
+  if (models.rmsecv[place] !== null) parts.push(", RMSECV ", number("models.rmsecv." + place));
+  byId("summary").replaceChildren(...parts, ".");
+  slider.setAttribute("aria-valuetext", models.words[place]);
+}
+
+function explain() {
+  const { reason, assumes, sigma_assumes: noise } = details[state.place - first];
+  byId("reason").textContent = reason;
+  byId("reason").hidden = !reason;
+  byId("assumes-coefficients").textContent = assumes;
+  byId("assumes-noise").textContent = noise;
+  if (byId("beyond")) byId("beyond").hidden = componentsAt(state.place) <= components.count;
 }

@@ -1,6 +1,3 @@
 // The report: its data are in the page.
-begin(JSON.parse(document.getElementById("data").textContent));
-drawInSight();
-page.ready = "true";
-performance.mark("ready");
-whenIdle(drawRest);
+begin(JSON.parse(byId("data").textContent));
+drawPage();

@@ -14,7 +14,7 @@
  * @property {number} [opacity]
  * @property {string[]} [hovertext] a text per point, which a pointer or the keyboard shows
  * @property {string[]} [text] a text that stands beside each point
- * @property {string[]|string} [textposition] such as "top center"
+ * @property {number[]} [textside] where from the point: across and down; otherwise where there is room
  * @property {number[]} [rows] the row that each point is
  * @property {number[]} [marked] places of points that are marked; others are faint
  * @property {{above: number[], below: number[]}} [bars]
@@ -188,7 +188,7 @@ function plot(where, data, plan) {
     const place = one.x === undefined ? { x1: left, x2: left + wide, y1: py(/** @type {number} */ (one.y)), y2: py(/** @type {number} */ (one.y)) } : { y1: top, y2: top + high, x1: px(one.x), x2: px(one.x) };
     inside.append(svg("line", Object.assign({ class: "limit", stroke: theme.reference, "stroke-width": 1.5, "stroke-dasharray": DASH[/** @type {"dash"} */ (one.style)] }, place)));
   });
-  data.forEach((one, k) => drawTrace(one, data[k - 1], { px: px, py: py, inside: inside, front: front, paint: paint, theme: theme, size: size }));
+  data.forEach((one, k) => drawTrace(one, data[k - 1], { px: px, py: py, box: [left, wide], inside: inside, front: front, paint: paint, theme: theme, size: size }));
   if (paint && plan.width) picture.append(svg("image", { href: paint.canvas.toDataURL(), width: width, height: plan.height }));
   picture.append(inside, front, ...legend.parts, ...noteOf(plan.note, [left, top, wide, high], size, theme));
   holder.style.minHeight = "0";
@@ -253,7 +253,7 @@ function legendOf(data, width, size, theme) {
     const paint = { px: (/** @type {number} */ v) => v, py: (/** @type {number} */ v) => v, inside: svg("g", {}), front: svg("g", {}), paint: null, theme: theme, size: size };
     const marker = one.marker && Object.assign({}, one.marker, { size: 8 });
     if (one.fill) paint.inside.append(svg("rect", { x: x, y: y - 5, width: 20, height: 10, fill: one.fillcolor || (one.line && one.line.color), opacity: one.fillcolor ? 1 : 0.3 }));
-    else drawTrace({ x: [x, x + 10, x + 20], y: [y, y, y], mode: (one.mode || "lines").replace("markers", ""), line: one.line }, undefined, paint);
+    else drawTrace({ x: [x, x + 10, x + 20], y: [y, y, y], mode: (one.mode || "lines").includes("lines") ? "lines" : "none", line: one.line }, undefined, paint);
     if (marker) drawTrace({ x: [x + 10], y: [y], mode: "markers", marker: marker }, undefined, paint);
     parts.push(paint.inside, paint.front, svg("text", { class: "legendtext", x: x + 25, y: y + 0.35 * size, fill: theme.ink }, text));
     x += wide;
@@ -359,16 +359,22 @@ function outline(symbol, [x, y], r) {
   return `M${pair([x - r, y])}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
 }
 
-/** Texts beside points; a place such as "top left" says where. @param {Trace} one @param {(number[]|null)[]} points @param {any} on */
+// Sides of a point where its name may stand: across and down.
+const SIDES = [[0, -1], [0, 1], [1, 0], [-1, 0], [1, -1], [-1, -1], [1, 1], [-1, 1]];
+
+/** Names beside points, each where it covers no point and no other name, or not at all. @param {Trace} one @param {(number[]|null)[]} points @param {any} on */
 function drawNames(one, points, on) {
-  points.forEach((p, i) => {
-    const text = one.text && one.text[i];
-    if (!p || !text) return;
-    const place = Array.isArray(one.textposition) ? one.textposition[i] : one.textposition || "top center";
-    const dx = place.includes("left") ? -1 : place.includes("right") ? 1 : 0;
-    const dy = place.includes("top") ? -1 : place.includes("bottom") ? 1 : 0;
-    const facts = { x: p[0] + 7 * dx, y: p[1] + 0.35 * on.size + dy * (7 + 0.4 * on.size), "text-anchor": dx < 0 ? "end" : dx ? "start" : "middle" };
-    on.front.append(svg("text", Object.assign({ class: "name", fill: on.theme.ink, "font-size": 12 }, facts), text));
+  const [left, wide] = on.box;
+  const named = points.map((p, i) => ({ p: p, text: one.text && one.text[i] })).filter(({ p, text }) => p && text);
+  const taken = named.map(({ p }) => ({ x: p[0], y: p[1], w: 6, h: 6 }));
+  named.forEach(({ p, text }) => {
+    const [w, h] = [widthOf(text, 12) / 2 + 3, 8];
+    const boxes = (one.textside ? [one.textside] : SIDES).map(([dx, dy]) => ({ x: p[0] + dx * (w + 6), y: p[1] + dy * (h + 6), w: w, h: h }));
+    const isFree = (/** @type {any} */ box) => box.x - w >= left && box.x + w <= left + wide + 10 && taken.every((other) => Math.abs(box.x - other.x) >= w + other.w || Math.abs(box.y - other.y) >= h + other.h);
+    const box = one.textside ? boxes[0] : boxes.find(isFree);
+    if (!box) return;
+    taken.push(box);
+    on.front.append(svg("text", { class: "name", fill: on.theme.ink, "font-size": 12, x: box.x, y: box.y + 4, "text-anchor": "middle" }, text));
   });
 }
 
