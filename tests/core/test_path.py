@@ -19,6 +19,7 @@ from plsdof.errors import (
     RankExhaustedError,
     RankExhaustedWarning,
 )
+from plsdof.large import Moments
 
 SOLVERS = ("svd", "gram", "auto")
 SHAPES = [(30, 6), (10, 40), (8, 8), (200, 5), (5, 300)]
@@ -267,21 +268,40 @@ def test_frames_give_names_and_check_them(frame):
         path.predict(table[["a", "b"]])
 
 
-def test_extreme_units_of_columns_do_not_matter():
-    X, y = make_problem(20, 4, seed=10)
-    units = np.array([1e60, 1e-60, 1e30, 1e-30])
-    path, base = pls_path(X * units, y), pls_path(X, y)
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("exponent", [60, 150])
+@pytest.mark.parametrize("shape", [(20, 4), (20, 60), (200, 4)])
+def test_extreme_units_of_columns_do_not_matter(shape, exponent, solver):
+    X, y = make_problem(*shape, seed=10)
+    units = 10.0 ** np.linspace(-exponent, exponent, shape[1]).round()
+    path, base = (pls_path(table, y, 3, solver=solver) for table in (X * units, X))
     np.testing.assert_allclose(path.dof, base.dof, rtol=1e-10)
     np.testing.assert_allclose(path.coef * units, base.coef, rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(path.predict(X * units), base.predict(X), rtol=1e-8)
+    std_error = path.coef_std_error(2) * units
+    np.testing.assert_allclose(std_error, base.coef_std_error(2), rtol=1e-8)
+    for cv in (5, "loo"):
+        left, expected = path.left_out(cv), base.left_out(cv)
+        np.testing.assert_allclose(left.residuals, expected.residuals, atol=1e-9)
+        np.testing.assert_allclose(left.leverage, expected.leverage, atol=1e-9)
+    halves = path[2].half_widths(X * units)
+    np.testing.assert_allclose(halves, base[2].half_widths(X), rtol=1e-8)
+
+
+def test_extreme_units_of_columns_do_not_matter_in_blocks():
+    X, y = make_problem(60, 4, seed=10)
+    units = 10.0 ** np.array([-150.0, -60.0, 60.0, 150.0])
+    moments = Moments.of(X[:25] * units, y[:25]).partial_fit(X[25:] * units, y[25:])
+    np.testing.assert_allclose(pls_path(moments).dof, pls_path(X, y).dof, rtol=1e-8)
 
 
 def test_extreme_magnitudes_that_cannot_work_are_refused():
     X, y = make_problem(20, 4)
     for factor in (1e80, 1e-80):
-        for scale in (True, False):
-            with pytest.raises(InvalidInputError, match="change the unit"):
-                pls_path(X * factor, y, scale=scale)
+        with pytest.raises(InvalidInputError, match="change the unit"):
+            pls_path(X * factor, y, scale=False)
+        with pytest.raises(InvalidInputError, match="change the unit"):
+            pls_path(X * factor**2, y)
         with pytest.raises(InvalidInputError, match=r"change the unit \(multiply y"):
             pls_path(X, y * factor)
 

@@ -23,6 +23,7 @@ from plsdof._core.spectrum import COUNTED, SOLVERS, Solver
 from plsdof._core.standardize import (
     Observations,
     as_observations,
+    constant_between,
     response_varies,
     warn_constant_columns,
 )
@@ -115,7 +116,7 @@ def pls_path(
     recipe = _recipe("pls", scale, solver, max_components=max_components)
     method = partial(pls_filter, max_components=recipe.options["max_components"])
     if (source := opened(X, y, sample_weight, progress=progress)) is None:
-        return _in_memory(PLSPath, recipe, checked(X, y, sample_weight), method, strict)
+        return _in_memory(PLSPath, recipe, checked(X, y, sample_weight, scale), method, strict)
     return _elsewhere(PLSPath, recipe, source, method, strict)
 
 
@@ -161,7 +162,7 @@ def pcr_path(
         method = partial(supervised_pcr_filter, **method.keywords, among=kept)
     if (source := opened(X, y, sample_weight)) is not None:
         return _elsewhere(PCRPath, recipe, source, method, strict)
-    return _in_memory(PCRPath, recipe, checked(X, y, sample_weight), method, strict)
+    return _in_memory(PCRPath, recipe, checked(X, y, sample_weight, scale), method, strict)
 
 
 def ridge_path(
@@ -198,7 +199,7 @@ def ridge_path(
     method = partial(ridge_filter, alphas=recipe.options["alphas"])
     if (source := opened(X, y, sample_weight)) is not None:
         return _elsewhere(RidgePath, recipe, source, method, strict)
-    return _in_memory(RidgePath, recipe, checked(X, y, sample_weight), method, strict)
+    return _in_memory(RidgePath, recipe, checked(X, y, sample_weight, scale), method, strict)
 
 
 # What the methods have in common: rows in memory, or read into a Gram matrix
@@ -247,14 +248,17 @@ def _elsewhere(
     return finished(kind, recipe, given, count, strict, gram.max_rank)
 
 
-def checked(X: Any, y: Any, sample_weight: Any) -> Observations:
+def checked(X: Any, y: Any, sample_weight: Any, scale: bool) -> Observations:
     """Check data, once, and warn of what is unusual about them."""
     ready = isinstance(X, Observations)  # checked before; its owner copies what may change
     if y is None and not ready:
         raise InvalidInputError("y is missing; give one response per row of X.")
     given = X if ready else as_observations(X, y, sample_weight)
     response_varies(given.y)
-    warn_constant_columns(given.columns.constant, given.names)
+    columns = given.columns
+    warn_constant_columns(columns.constant, given.names)
+    if not scale:
+        constant_between(columns.lowest, columns.highest, scale=False)
     if not ready:
         given.own()
     return given

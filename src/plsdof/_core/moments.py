@@ -250,7 +250,8 @@ class Moments:
     ) -> Units:
         """Return how to standardise by the rules of `standardize`, with the same errors."""
         require_enough(self.n_rows, self.n)
-        constant, y_varies = self.constant, self.y_varies
+        constant = constant_between(self.lowest[:-1], self.highest[:-1], scale=scale)
+        y_varies = self.y_varies
         spread = np.sqrt(self.squares / (self.n - 1.0)) if scale else np.ones(len(self.xy))
         spread[constant] = np.inf
         return Units(

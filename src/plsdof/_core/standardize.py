@@ -49,8 +49,9 @@ _SHOWN, _MOVED = 9, 4.0
 _FAR_FROM_ONE = 0.5, 2.0
 # Arrays of up to this many bytes (256 MB) are copied by what keeps them.
 _COPIED = 2**28
-# Between these magnitudes squares of products of X and y stay in the range of float64.
-LARGE, SMALL = 1e70, 1e-70
+# Up to this magnitude, and down to its inverse, squares of products of X and y stay in the range of
+# float64; squares of columns that are to be scaled do up to the second one.
+LARGE, _LARGE_SCALED = 1e70, 1e151
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -358,15 +359,18 @@ class Columns:
         return np.maximum(np.abs(self.highest), np.abs(self.lowest))
 
 
-def constant_between(lowest: Any, highest: Any, name: str = "X") -> npt.NDArray[np.bool_]:
+def constant_between(
+    lowest: Any, highest: Any, name: str = "X", *, scale: bool = True
+) -> npt.NDArray[np.bool_]:
     """Return which columns of X, or whether y, with such extremes do not vary.
 
-    Those whose squares leave the range of floats are refused.
+    Those whose squares leave the range of floats are refused, where they are not scaled sooner.
     """
+    largest = _LARGE_SCALED if scale and name == "X" else LARGE
     magnitude = np.maximum(np.abs(highest), np.abs(lowest))
     share = SMALLEST_SPREAD if name == "X" else CONSTANT_ULPS
     constant = highest / 2 - lowest / 2 <= share / 2 * magnitude  # these halves are finite
-    extreme = (magnitude > LARGE) | ((magnitude < SMALL) & ~constant)
+    extreme = (magnitude > largest) | ((magnitude < 1.0 / largest) & ~constant)
     if extreme.any():
         raise InvalidInputError(
             f"{name} has entries of magnitude {np.max(magnitude, where=extreme, initial=0.0):.1e}, "

@@ -625,7 +625,7 @@ def _standard_columns(given: Any, weights: Array, n: float, scale: bool) -> _Col
     """Shift the columns that need it, and find their scales."""
     values = given.astype(np.float64)
     highest, lowest = (np.ravel(end.toarray()) for end in (values.max(axis=0), values.min(axis=0)))
-    constant = constant_between(lowest, highest)
+    constant = constant_between(lowest, highest, scale=scale)
     mean, squares = _moments(values, weights, n)
     # With extreme weights there may be many zeros; shifting may not double what is stored.
     far = ~constant & (n * mean**2 > _SHIFT * squares)

@@ -273,7 +273,7 @@ def penalized_pls_path(
     require_flag(scale)
     as_choice(solver, "solver", SOLVERS)
     with nullcontext() if scale else quietly():  # a constant column may get a coefficient
-        given = checked(X, y, sample_weight)
+        given = checked(X, y, sample_weight, scale)
     strength = as_one_positive(strength, "strength", or_zero=True)
     sizes = as_block_sizes(blocks, given.X.shape[1])
     # No block has differences of an order beyond its size, so that all of them are one case.
