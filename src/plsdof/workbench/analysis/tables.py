@@ -141,12 +141,12 @@ def _noise(analysis: Analysis) -> dict[str, Fact]:
     if analysis.sigma_limits is not None:
         middle, low, high = map(float, analysis.sigma_limits)
         half = (high - low) / 2
-    named_by = f"{percent(analysis.request.level)} interval of sigma"
+    limit = f"{percent(analysis.request.level)} limit of sigma"
     return {
         "sigma.value": Fact(value=analysis.noise_std, label="sigma", error=half),
         "sigma.by_residuals": Fact(value=middle, error=half),
-        "sigma.lower": Fact(value=low, label=f"{named_by} from", error=half),
-        "sigma.upper": Fact(value=high, label="to", error=half),
+        "sigma.lower": Fact(value=low, label=f"lower {limit}", error=half),
+        "sigma.upper": Fact(value=high, label=f"upper {limit}", error=half),
     }
 
 
@@ -227,7 +227,7 @@ def models_table(analysis: Analysis) -> Table:
     return Table(
         columns={name: one.take(analysis.order) for name, one in columns.items()},
         title=f"{path.recipe.method.label}, model by model",
-        caption=f"sigma counts what a model leaves out as noise.{more}",
+        caption=f"sigma includes what a model misses.{more}",
         chosen=place,
         mark="most weight" if analysis.model.is_average else "chosen",
         short=short_path(len(analysis.order), place, evenly=not counted),
