@@ -71,8 +71,14 @@ def test_jcamp_unknown_values_are_missing_and_wrong_counts_are_refused():
         read_spectra(jcamp_text(["1 5 6 7"], 1, 4, 4).encode())
 
 
+def test_jcamp_lines_begin_where_the_header_says():
+    # Ends of the axis in the other order: the spectrum would be read backwards.
+    with pytest.raises(InvalidInputError, match="FIRSTX"):
+        read_spectra(jcamp_text(["1 5 6", "3 7 8"], 4, 1, 4).encode())
+
+
 def test_jcamp_pairs_and_several_blocks():
-    pairs = jcamp_text(["1, 5; 2.5, 6", "4, 7"], 1, 4, 3, form="(XY..XY)", unit="NANOMETERS")
+    pairs = jcamp_text(["1, 5; 2.5, 6;", "4, 7;"], 1, 4, 3, form="(XY..XY)", unit="NANOMETERS")
     found = read_spectra(pairs.encode())
     np.testing.assert_array_equal(found.axis, [1, 2.5, 4])
     assert found.names == ["1 nm", "2.5 nm", "4 nm"]

@@ -62,6 +62,14 @@ def test_cells_far_apart_cost_what_they_are(tmp_path):
     assert table.row_numbers.tolist() == [1, 1048575]
 
 
+def test_numbers_below_a_blank_row_are_no_remark(tmp_path):
+    rows = "".join(f'<row r="{i}"><c r="B{i}"><v>{i}.5</v></c></row>' for i in (3, 4, 6, 7))
+    table = read_table(packed(tmp_path, VALUES + rows))
+    assert table.numbers(("B",))[:, 0].tolist() == [2.0, 3.5, 4.5, 6.5, 7.5]
+    remark = '<row r="9"><c r="A9" t="inlineStr"><is><t>by Ann</t></is></c></row>'
+    assert "by Ann" in read_table(packed(tmp_path, VALUES + rows + remark)).notes[-1]
+
+
 def test_cells_without_an_address_follow_each_other(tmp_path):
     plain = "<row><c><v>1.5</v></c><c><v>2</v></c></row>" * 3
     table = read_table(packed(tmp_path, plain))

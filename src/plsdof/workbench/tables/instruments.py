@@ -315,8 +315,11 @@ def _jcamp_block(block: Mapping[str, str]) -> Spectra:
         # A repeat of two bytes may promise any number of values: one too many is enough to know.
         values = np.fromiter(islice(_ordinates(data.splitlines()), points + 1), np.float64)
         axis = np.linspace(float(block["FIRSTX"]), float(block["LASTX"]), len(values))
+        start = float(next(_TOKEN.finditer(data))[0]) * float(block.get("XFACTOR", 1))
+        if not abs(start - axis[0]) <= abs(axis[0] - axis[-1]) / (points - 1):
+            raise InvalidInputError(f"its first line begins at {start:g}, not at FIRSTX.")
     else:
-        numbers = np.array([float(one) for one in re.split(r"[\s,;]+", data.strip())])
+        numbers = np.array([float(one) for one in re.split(r"[\s,;]+", data.strip("\r\n\t ,;"))])
         axis, values = numbers[::2] * float(block.get("XFACTOR", 1)), numbers[1::2]
     if not len(axis) == len(values) == points:
         raise InvalidInputError(f"its values are not the {points} that NPOINTS promises.")

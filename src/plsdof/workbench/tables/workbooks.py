@@ -333,12 +333,13 @@ def _main_block(rows: list[Row], across: Sequence[int]) -> tuple[list[Row], tupl
         kept = [i for i in range(max(set(counts) - stray) + 1) if i not in stray]
         rows = [(n, [v[i] if i < len(v) else None for i in kept]) for n, v in rows]
         rows = [(n, v) for n, v in rows if any(value is not None for value in v)]
-    # Below the table: remarks after a blank row.
+    # Below the table: remarks after a blank row, which begin with a text.
     filled = {n: sum(value is not None for value in v) for n, v in rows}
     width = Counter(filled.values()).most_common(1)[0][0]
     last = set(_runs(list(filled))[-1])
-    if len(last) < len(rows) and max(filled[n] for n in last) <= max(1, width // 3):
-        first = next(str(x) for n, v in rows if n in last for x in v if x is not None)
+    first = next(value for n, v in rows if n in last for value in v if value is not None)
+    is_short = len(last) < len(rows) and max(filled[n] for n in last) <= max(1, width // 3)
+    if is_short and isinstance(first, str) and not text.looks_numeric(first):
         notes.append(f"Ignored, below the table from row {min(last)} on: {shortened(first)}.")
         rows = [(n, v) for n, v in rows if n not in last]
     return rows, tuple(notes)
