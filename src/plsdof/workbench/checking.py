@@ -23,8 +23,8 @@ from plsdof.models.fitted import CLASSES
 from plsdof.models.predictor import Predictor
 from plsdof.workbench.analysis.request import check_missing
 from plsdof.workbench.analysis.result import significant
+from plsdof.workbench.choosing import as_table
 from plsdof.workbench.predicting import NewRows, new_rows, row_name
-from plsdof.workbench.reading import as_table
 from plsdof.workbench.tables.columns import shortened
 from plsdof.workbench.tables.joining import averaged_table
 from plsdof.workbench.tables.table import Table, located

@@ -18,8 +18,8 @@ from plsdof.workbench.analysis.analysis import chosen, fitted, left_out
 from plsdof.workbench.analysis.data import TableProblem, data_texts
 from plsdof.workbench.analysis.remarks import group_remarks, preprocessing_remarks
 from plsdof.workbench.analysis.tables import records
+from plsdof.workbench.choosing import as_table
 from plsdof.workbench.problems import problems_of
-from plsdof.workbench.reading import as_table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,8 +22,8 @@ from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import TableProblem
 from plsdof.workbench.analysis.result import Result, significant
 from plsdof.workbench.analysis.tables import result_of
+from plsdof.workbench.choosing import as_table
 from plsdof.workbench.problems import problems_of
-from plsdof.workbench.reading import as_table
 from plsdof.workbench.tables.joining import JoinedReading
 
 

@@ -15,11 +15,12 @@ from plsdof.errors import InvalidInputError
 from plsdof.inference.intervals import INTERVAL_METHODS
 from plsdof.models.fitted import CLASSES
 from plsdof.models.predictor import Predictor
-from plsdof.workbench import reading as tables
+from plsdof.workbench import choosing
 from plsdof.workbench.analysis.remarks import percent
 from plsdof.workbench.analysis.request import check_missing
 from plsdof.workbench.analysis.tables import records
-from plsdof.workbench.reading import Mask, as_table
+from plsdof.workbench.choosing import Mask, as_table
+from plsdof.workbench.doubts import repeated_labels
 from plsdof.workbench.tables.columns import listed, shortened
 from plsdof.workbench.tables.joining import averaged_table, labels_of
 from plsdof.workbench.tables.table import Table, located
@@ -183,18 +184,24 @@ def new_rows(
     """Find the columns of a model in a table; extra ones are ignored, the order does not matter."""
     of_fit = model.source.get("id")
     label = of_fit if label is None and of_fit in rows.names else label
-    labels = tables.row_labels(rows, label, repeats=True)
-    names, notes = tables.match_columns(model.columns, rows)
-    X, notes = rows.numbers(names), (*rows.notes, *notes)
+    labels = choosing.row_labels(rows, label, repeats=True)
+    names, notes = choosing.match_columns(model.columns, rows)
+    imputes = model.fills_holes and missing != "drop"
+    if missing == "impute" and not imputes:
+        raise InvalidInputError(
+            "--missing impute: the model does not impute; fit it with --missing impute, or use "
+            "interpolate or drop."
+        )
+    imputed = "imputed by the model" if imputes else ""
+    X, holes, about_holes = choosing.filled(rows.numbers(names), names, missing, imputed)
     columns: Columns = {"row": rows.row_numbers}
     columns |= {} if labels is None else {"id": labels}
-    notes += tuple(tables.repeated_labels(labels, rows.row_numbers))
-    X, holes, filled = _without_holes(model, X, names, missing)
-    notes += filled
-    complete = tables.without_any(holes)
+    repeated = repeated_labels(labels, rows.row_numbers)
+    notes = (*rows.notes, *notes, *repeated, *about_holes)
+    complete = choosing.without_any(holes)
     if not complete.all():
         if missing != "drop":
-            raise InvalidInputError(tables.missing_values(holes, names, "to predict the others"))
+            raise InvalidInputError(choosing.missing_values(holes, names, "to predict the others"))
         gone = listed([row_name(columns, i) for i in np.flatnonzero(~complete).tolist()], 40)
         count = f"{(~complete).sum()} of {len(X)} rows"
         notes += (f"{count} with missing values not predicted: {gone}.",)
@@ -285,27 +292,6 @@ def _predicted_classes(model: Predictor, new: NewRows) -> Predictions:
     return Predictions(columns=columns, limits={}, merit=None, notes=notes)
 
 
-def _without_holes(
-    model: Predictor, X: Array, names: tuple[str, ...], missing: str | None
-) -> tuple[Array, Mask, tuple[str, ...]]:
-    """Return rows, which values forbid a prediction, and what was filled."""
-    notes: tuple[str, ...] = ()
-    if missing is not None and missing.startswith("interpolate"):
-        X, notes = tables.interpolate(X, names, missing)
-    holes = np.isnan(X)
-    if model.fills_holes and missing != "drop":
-        # A row needs some value.
-        empty = holes.all(axis=1, keepdims=True)
-        notes += tables.filled_in_words(holes & ~empty, "imputed by the model")
-        holes = holes & empty
-    elif missing == "impute":
-        raise InvalidInputError(
-            "--missing impute: the model does not impute; fit it with --missing impute, or use "
-            "interpolate or drop."
-        )
-    return X, holes, notes
-
-
 def _undefined(model: Predictor, X: Array, complete: Mask) -> Any:
     """Return the error about rows that preprocessing is not defined for, None if there are none."""
     try:
@@ -325,7 +311,7 @@ def with_spread(predicted: Predictions, model: Predictor, single: Table, by: str
     """
     from plsdof.chemometrics.samples import repeatability, spread_limit
 
-    X = single.numbers(tables.match_columns(model.columns, single)[0])
+    X = single.numbers(choosing.match_columns(model.columns, single)[0])
     samples = labels_of(single, by)
     whole = ~np.isnan(X).any(axis=1)
     values = np.full(len(X), np.nan)

@@ -1,8 +1,5 @@
 """From a file and a choice of columns to predictors and response, whole or piece by piece."""
 
-import re
-import shlex
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,19 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.axes import header_number
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
 from plsdof.errors import InvalidInputError
 from plsdof.large.blocks import RowBlocks, take_rows
-from plsdof.workbench import reading as tables
-from plsdof.workbench.analysis.data import Measured, Rows, TableProblem
+from plsdof.workbench import choosing, doubts
+from plsdof.workbench.analysis.data import Mask, Measured, Rows, TableProblem
 from plsdof.workbench.analysis.request import Request
-from plsdof.workbench.reading import Mask, without_any
 from plsdof.workbench.tables.blocks import FileBlocks, file_blocks
 from plsdof.workbench.tables.columns import (
     Labels,
-    choose_columns,
     find_column,
     in_order,
     listed,
@@ -33,9 +27,6 @@ from plsdof.workbench.tables.columns import (
 from plsdof.workbench.tables.joining import JoinedReading, averaged_table, labels_of, measurements
 from plsdof.workbench.tables.reading import PARQUET, ZIP, files_in, holds_spectra
 from plsdof.workbench.tables.table import Table, located
-
-# So many columns named by numbers make a spectrum, if others are fewer.
-_SPECTRUM = 10
 
 # So many rows are named where they were dropped.
 _MOST_DROPPED = 40
@@ -88,7 +79,7 @@ def problems_of(
     _require_response(request)
     reading = reading or JoinedReading()
     with located(table.source):
-        targets = [tables.find_response(table, response) for response in request.response]
+        targets = [choosing.find_response(table, response) for response in request.response]
         single = table
         if request.average_by is not None:
             _refuse_several_classes(table, request.average_by, targets)
@@ -98,7 +89,7 @@ def problems_of(
         problems = []
         for target in targets:
             others = [*apart, *(name for name in targets if name != target)]
-            names, notes = _predictors(table, target, request, others)
+            names, notes = choosing.predictors(table, target, request, others)
             one = _problem(table, target, names, (*table.notes, *notes), request, reading)
             if request.average_by is not None:
                 one = replace(one, measured=_measured(one, single, request.average_by))
@@ -140,7 +131,7 @@ def _problem(
     def complete(wanted: Mask) -> Mask:
         used = (target, *everything.X.columns)
         _require_complete(table, missing[wanted], used, request.missing == "drop")
-        whole, drop = without_any(missing), request.missing == "drop"
+        whole, drop = choosing.without_any(missing), request.missing == "drop"
         return whole & pieces.blocks.complete_rows() if pieces and drop else whole
 
     chosen = _chosen_rows(table, request, complete, everything)
@@ -151,7 +142,7 @@ def _problem(
             f"{shortened(target)} is {rows.y[0]:g} in all rows; there is nothing to predict."
         )
     used = everything.take(chosen.fit | chosen.test)
-    doubts = list(tables.suspects(table, used, target, groups=request.groups))
+    found = list(doubts.suspects(table, used, target, groups=request.groups))
     facts: dict[str, Any] = {"rows": rows, "X": rows.X, "test": tested}
     if pieces:
         facts |= pieces.rows(chosen, everything)
@@ -160,7 +151,7 @@ def _problem(
     if chosen.test.any():
         source = f"{int(chosen.test.sum())} rows of {Path(table.source).name}"
         facts["test"] = replace(facts["test"], source=source)
-    doubts += [] if pieces else tables.seen_before(rows, facts["test"])
+    found += [] if pieces else doubts.seen_before(rows, facts["test"])
     return TableProblem(
         **facts,
         y=rows.y,
@@ -171,7 +162,7 @@ def _problem(
         source=table.source,
         described=f"blocks of {plural(pieces.blocks.step, 'row')}" if pieces else table.described,
         notes=(*notes, *chosen.notes, *about_holes, *note),
-        doubts=tuple(doubts),
+        doubts=tuple(found),
         **chosen.facts,
     )
 
@@ -190,22 +181,17 @@ def _rows_of(
         y, classes = _coded(table, target, classes)
     else:
         y = table.numbers((target,))[:, 0]
-    X = table.numbers(names)
-    notes: tuple[str, ...] = ()
-    if request.missing is not None and request.missing.startswith("interpolate"):
-        X, notes = tables.interpolate(X, names, request.missing)
-    holes = np.isnan(X)
-    if request.missing == "impute":
-        # A row needs some value, and a column, too.
-        how = "imputed by components of the other values, made anew where rows are left out"
-        notes = tables.filled_in_words(holes & ~holes.all(axis=1, keepdims=True), how)
-        holes &= holes.all(axis=1, keepdims=True) | holes.all(axis=0)
+    # A row needs some value, and a column, too.
+    how = "imputed by components of the other values, made anew where rows are left out"
+    imputed = how if request.missing == "impute" else ""
+    X, holes, notes = choosing.filled(table.numbers(names), names, request.missing, imputed)
+    holes |= np.isnan(X).all(axis=0)
     rows = Rows(
         classes=classes,
         X=table.with_names(X, names),
         y=y,
         numbers=table.row_numbers,
-        labels=tables.row_labels(table, request.label),
+        labels=choosing.row_labels(table, request.label),
         source=table.source,
         weights=measurements(table),
     )
@@ -238,7 +224,7 @@ def _require_complete(table: Table, missing: Mask, names: tuple[str, ...], drop:
         raise InvalidInputError(f"no values at all in {listed(gone)}; {advice}.")
     if missing.any() and not drop:
         advice = "to drop these rows, or --exclude to leave out columns"
-        raise InvalidInputError(tables.missing_values(missing, names, advice))
+        raise InvalidInputError(choosing.missing_values(missing, names, advice))
 
 
 # Which rows are fitted, and which are kept apart to test a model on
@@ -261,7 +247,7 @@ def _chosen_rows(
     """Choose rows; ``complete`` says which rows have no missing value, given those wanted."""
     fit, notes = np.ones(len(table), dtype=bool), []
     if request.exclude_rows:
-        fit = ~tables.choose_rows(table, request.exclude_rows, "--exclude-rows", request.label)
+        fit = ~choosing.choose_rows(table, request.exclude_rows, "--exclude-rows", request.label)
         notes.append(f"Left out as asked for: {plural(int((~fit).sum()), 'row')}.")
     excluded, wanted = np.flatnonzero(~fit), int(fit.sum())
     fit = fit & complete(fit)
@@ -303,7 +289,7 @@ def _chosen_for_test(
             f"by {request.split}",
         )
     else:
-        chosen = tables.choose_rows(table, request.test_rows, "--test-rows")
+        chosen = choosing.choose_rows(table, request.test_rows, "--test-rows")
         which, how = np.isin(rows.numbers, table.row_numbers[chosen]), "as asked for"
     count = int(which.sum())
     if not 0 < count < len(which) - 1:
@@ -350,7 +336,7 @@ def _test_table(
         reading = replace(reading, sheet=None, header_row=None, skip_rows=0, transpose=False)
     table = reading.table(file)
     with located(table.source):
-        found, _ = tables.match_columns(names, table)
+        found, _ = choosing.match_columns(names, table)
         if target not in table.names and reading.response_file is not None:
             table = reading.with_response([file], [target], None)
         if target not in table.names:
@@ -359,7 +345,7 @@ def _test_table(
             )
         rows, missing, notes = _rows_of(table, target, found, replace(request, label=None), classes)
         _require_complete(table, missing, (target, *found), request.missing == "drop")
-        rows = rows.take(without_any(missing))
+        rows = rows.take(choosing.without_any(missing))
         if not len(rows.y):
             raise InvalidInputError("all rows have missing values; none is left to test on.")
     rows = replace(rows, X=table.with_names(rows.X.to_numpy(), names), source=str(file))
@@ -390,82 +376,6 @@ def _replicates(table: Table, used: Sequence[str], label: str | None) -> str | N
     }
     repeated = [name for name, count in counts.items() if 1 < count < len(table)]
     return max(repeated, key=counts.__getitem__, default=None)
-
-
-def _predictors(
-    table: Table, response: str, request: Request, others: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the chosen columns, and what to say about those left out."""
-    names = choose_columns(table.names, request.features, [*request.exclude, *others])
-    names = tuple(name for name in names if name != response)
-    notes: tuple[str, ...] = ()
-    if table.left_out:
-        notes = (f"Left out, without a name: {listed(table.left_out)}.",)
-    if not request.features:
-        text = tuple(name for name in names if table.is_text(name))
-        if text:
-            shown = listed([f"{shortened(name)} (such as {table.example(name)})" for name in text])
-            notes += (f"Left out, not numeric: {shown}.",)
-        names, others = only_wavelengths(tuple(name for name in names if name not in text))
-        notes += others
-    if not names:
-        raise InvalidInputError(
-            f"no predictor is left; choose others with --features. {' '.join(notes)}".rstrip()
-        )
-    if names != in_order(names):
-        names = in_order(names)
-        notes += ("The columns were put in the order of their numbers.",)
-    for how, found, example in (
-        ("Read as numbers without their unit", table.unit, "({})"),
-        ("Read without marks between thousands", table.grouped, "(such as {})"),
-    ):
-        seen = {name: found(name) for name in (response, *names)}
-        shown = listed([f"{shortened(n)} {example.format(one)}" for n, one in seen.items() if one])
-        notes += (f"{how}: {shown}.",) if shown else ()
-    return names, notes
-
-
-def only_wavelengths(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the wavelengths if most names are wavelengths, and name what is left out.
-
-    Examples
-    --------
-    >>> names, notes = only_wavelengths((*map(str, range(900, 950)), "Temp"))
-    >>> len(names), notes
-    (50, ("Left out, not wavelengths: 'Temp'. To use one, add -f 900:949 -f Temp.",))
-    >>> only_wavelengths(("900", "902", "Temp"))
-    (('900', '902', 'Temp'), ())
-    """
-    waves = tuple(name for name in names if header_number(name) is not None)
-    others = [name for name in names if header_number(name) is None]
-    if not others or len(waves) < _SPECTRUM or len(waves) <= len(others):
-        return names, _named_otherwise(names)
-    shown = listed([shortened(name) for name in others])
-    reach = sorted((header_number(name) or 0.0) for name in waves)
-    option = f"-f {reach[0]:g}:{reach[-1]:g} -f {shlex.quote(others[0])}"
-    return waves, (f"Left out, not wavelengths: {shown}. To use one, add {option}.",)
-
-
-def _named_otherwise(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Name predictors among many that differ by a number only, such as 'fat' among A1100, A1102.
-
-    Examples
-    --------
-    >>> _named_otherwise((*(f"V{i}" for i in range(1, 101)), "fat"))[0]
-    "Predictors, too, though named unlike 'V1': 'fat'. If they are not, add --exclude fat."
-    """
-    around = {name: re.sub(r"\d+([.,]\d+)?", "#", name, count=1) for name in names}
-    (common, count), *_ = Counter(around.values()).most_common(1) or [("", 0)]
-    others = [name for name in names if around[name] != common and header_number(name) is None]
-    if "#" not in common or count < _SPECTRUM or not 0 < len(others) < count:
-        return ()
-    first = next(name for name in names if around[name] == common)
-    option = " ".join(f"--exclude {shlex.quote(name)}" for name in others[:3])
-    shown = listed([shortened(name) for name in others])
-    return (
-        f"Predictors, too, though named unlike {shortened(first)}: {shown}. If they are not, add "
-        f"{option}.",
-    )
 
 
 # Tables that are read piece by piece: folders, and files too large for memory
@@ -581,7 +491,7 @@ def _streamed(
     if left_out:
         notes = (f"Left out, not numeric or without a name: {listed(left_out)}.", *notes)
     if not request.features:
-        blocks.names, others = only_wavelengths(blocks.names)
+        blocks.names, others = choosing.only_wavelengths(blocks.names)
         notes += others
     steps = request.steps
     if steps != "none" and blocks.names != in_order(blocks.names):

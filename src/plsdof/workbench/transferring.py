@@ -11,8 +11,8 @@ from plsdof.chemometrics.transfer import Method, TransferFit, fit_transfer, inte
 from plsdof.errors import InvalidInputError
 from plsdof.models.predictor import Predictor
 from plsdof.workbench.checking import now
+from plsdof.workbench.choosing import as_table, match_columns, row_labels
 from plsdof.workbench.predicting import observed
-from plsdof.workbench.reading import as_table, match_columns, row_labels
 from plsdof.workbench.tables.columns import shortened
 from plsdof.workbench.tables.table import Table, located
 

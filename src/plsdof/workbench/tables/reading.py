@@ -17,8 +17,9 @@ import numpy as np
 from plsdof._core.display import plural
 from plsdof._core.inputs import as_count
 from plsdof.errors import InvalidInputError
-from plsdof.workbench.tables import text, workbooks
+from plsdof.workbench.tables import numbers, text, workbooks
 from plsdof.workbench.tables.columns import listed, shortened, shortened_path
+from plsdof.workbench.tables.header import column_names, find_header, names_of
 from plsdof.workbench.tables.instruments import Spectra, is_spectra, joined, read_spectra
 from plsdof.workbench.tables.table import (
     Table,
@@ -76,7 +77,7 @@ class Reading:
     @property
     def missing_numbers(self) -> frozenset[float]:
         """The numbers among what stands for a missing value."""
-        found = (text.as_number(code.strip().replace(",", "."), ".") for code in self.na)
+        found = (numbers.as_number(code.strip().replace(",", "."), ".") for code in self.na)
         return frozenset(number for number in found if not np.isnan(number))
 
     @property
@@ -116,8 +117,8 @@ def read_table(
     r"""Read a table with one line of column names from a file, or from all files of a folder.
 
     What the file is, its first bytes tell, not its name: Parquet, Excel (.xlsx), spectra of an
-    instrument (JCAMP-DX, SPC, OPUS, MATLAB, two columns of text; `files.instruments`), or text. For
-    text see `files.text.sniff`: separator ``, ; tab |`` or white space, decimal point or
+    instrument (JCAMP-DX, SPC, OPUS, MATLAB, two columns of text; `tables.instruments`), or text.
+    For text see `tables.text.sniff`: separator ``, ; tab |`` or white space, decimal point or
     comma, UTF-8, UTF-16, Latin-1 or Windows-1252. Columns of TRUE and FALSE are read as 1 and 0.
     Titles above the names and a line of units below them are recognised, see ``notes`` of the
     result, and so are numbers with one known unit, blanks between thousands, and what spreadsheets
@@ -364,7 +365,7 @@ def _open_parquet(path: Path, how: Reading) -> _Parquet:
         which = f" ({listed(named, 3, shortened)})" if named else ""
         notes = (f"Left out, the index of the data frame{which}: write it as a column to use it.",)
     columns = [field for field in schema if field.name not in index]
-    names, _ = text.column_names([field.name for field in columns])
+    names, _ = column_names([field.name for field in columns])
     head = Table(
         source=str(path),
         frame=text.require_pandas().DataFrame(columns=list(names)),
@@ -512,7 +513,7 @@ def _from_spectra(parts: Sequence[tuple[str, Spectra]], source: str, how: Readin
 
 def _from_turned_text(content: bytes, source: str, how: Reading) -> Table:
     cells, decimal, described = text.read_cells(content, skip_rows=how.skip_rows)
-    rows = [[cell if text.tidy(cell) else None for cell in row] for row in cells]
+    rows = [[cell if numbers.tidy(cell) else None for cell in row] for row in cells]
     turned = workbooks.turned(list(enumerate(rows, start=1)))
     return replace(_from_rows(turned, source, described, how), decimal=decimal)
 
@@ -535,7 +536,7 @@ def _hidden_notes(sheet: Sheet, rows: list[Row], table: Table, how: Reading) -> 
     if how.transpose:
         across, along = along, across
     first = rows[-1][0] - int(table.row_numbers[-1]) if len(table) else 0
-    numbers = [str(row) for row in table.row_numbers.tolist() if row + first in along]
+    hidden = [str(row) for row in table.row_numbers.tolist() if row + first in along]
     width = max(len(cells) for _, cells in rows)
     columns = [
         f"row {one}" if how.transpose else f"column {workbooks.column_letters(one)}"
@@ -544,9 +545,9 @@ def _hidden_notes(sheet: Sheet, rows: list[Row], table: Table, how: Reading) -> 
     ]
     said = "Hidden in the sheet, but read:"
     notes = [f"{said} {listed(columns)}."] if columns else []
-    if numbers:
-        option = ",".join(numbers[:8]) + ",..." * (len(numbers) > 8)
-        rows_said = f"{said} {plural(len(numbers), 'row')}. To leave rows out, add "
+    if hidden:
+        option = ",".join(hidden[:8]) + ",..." * (len(hidden) > 8)
+        rows_said = f"{said} {plural(len(hidden), 'row')}. To leave rows out, add "
         notes.insert(0, f"{rows_said}--exclude-rows {option}.")
     return tuple(notes)
 
@@ -556,11 +557,11 @@ def _from_rows(rows: list[Row], source: str, described: str, how: Reading) -> Ta
     pandas, word = text.require_pandas(), "Column" if how.transpose else "Row"
     top = [["" if v is None else spelled(v) for v in cells] for _, cells in rows[:_SAMPLE_ROWS]]
     given = how.header_row is not None and not how.transpose
-    place = text.find_header(top, given=given)
+    place = find_header(top, given=given)
     width = max(len(cells) for _, cells in rows[place.header :])
-    header = text.names_of(top, place.header)
+    header = names_of(top, place.header)
     units = [] if place.units is None else top[place.units]
-    names, unnamed = text.column_names([*header, *[""] * (width - len(header))][:width], units)
+    names, unnamed = column_names([*header, *[""] * (width - len(header))][:width], units)
     values = [[*cells, *[None] * (width - len(cells))] for _, cells in rows[place.body :]]
     frame = pandas.DataFrame(values, columns=list(names), dtype=object)
     if how.na:
@@ -570,15 +571,15 @@ def _from_rows(rows: list[Row], source: str, described: str, how: Reading) -> Ta
     written = [[value for value in cells if isinstance(value, str)] for _, cells in body]
     # Blank rows among those below the names, which count.
     first = rows[place.body - 1][0]
-    numbers = [number - first for number, _ in rows[place.body :]]
-    blank = sorted(set(range(1, max(numbers, default=0))) - set(numbers))
+    found = {number - first for number, _ in rows[place.body :]}
+    blank = sorted(set(range(1, max(found, default=0))) - found)
     table = Table(
         source=source,
         frame=frame.infer_objects(),
         names=names,
         described=described,
         notes=(*place.notes([number for number, _ in rows], top, word), *blank_notes(blank)),
-        decimal=text.decimal_mark(written, certain=True),
+        decimal=numbers.decimal_mark(written, certain=True),
         na=how.missing_numbers,
         blank=tuple(blank),
         percent=frozenset(

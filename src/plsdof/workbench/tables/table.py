@@ -14,8 +14,9 @@ import numpy.typing as npt
 from plsdof._core.inputs import Array
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError
-from plsdof.workbench.tables import text
+from plsdof.workbench.tables import numbers as written
 from plsdof.workbench.tables.columns import listed, shortened, shortened_path
+from plsdof.workbench.tables.text import require_pandas
 
 # A table as it was read from a file: names, numbers, and what is neither
 # -----------------------------------------------------------------------
@@ -36,8 +37,6 @@ _INFINITE = (
 _MISSING = (
     "missing; remove such rows (--missing drop), fill the values in, or leave the column out."
 )
-# Rows of a sheet that are looked at for titles, names and units.
-_SAMPLE_ROWS = 40
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,7 +110,7 @@ class Table:
     @cached_property
     def numeric(self) -> frozenset[str]:
         """Columns that were read as numbers throughout."""
-        is_numeric = text.require_pandas().api.types.is_numeric_dtype
+        is_numeric = require_pandas().api.types.is_numeric_dtype
         dtypes = zip(self.names, self.frame.dtypes, strict=True)
         return frozenset(name for name, one in dtypes if is_numeric(one) and one.kind != "c")
 
@@ -121,7 +120,7 @@ class Table:
             return name in self.declared_text
         values = self.frame[name].dropna().tolist()
         return len(values) > 0 and all(
-            np.isnan(text.as_numbers(values, one)[0]).all() for one in ".,"
+            np.isnan(written.as_numbers(values, one)[0]).all() for one in ".,"
         )
 
     def example(self, name: str) -> str:
@@ -164,7 +163,7 @@ class Table:
         column = self.frame[name]
         if name in self.numeric:
             return np.array(column.to_numpy(dtype=np.float64, na_value=np.nan)), ""
-        return text.as_numbers(column.tolist(), self.decimal)
+        return written.as_numbers(column.tolist(), self.decimal)
 
     def unit(self, name: str) -> str:
         """Return the unit that numbers of a column are written with, and how many; or ""."""
@@ -184,7 +183,7 @@ class Table:
 
     def with_names(self, X: Array, names: tuple[str, ...]) -> Any:
         """Return an array as a data frame with the names of its columns (no copy)."""
-        return text.require_pandas().DataFrame(X, columns=list(names), copy=False)
+        return require_pandas().DataFrame(X, columns=list(names), copy=False)
 
     def _converted(self, name: str) -> Array:
         if name in self.declared_text:
@@ -196,7 +195,7 @@ class Table:
         wrong = np.flatnonzero(column.notna().to_numpy() & np.isnan(numbers))
         if len(wrong):
             value = str(column.iloc[wrong[0]])
-            advice = text.other_mark(value, self.decimal) or _advice(
+            advice = written.other_mark(value, self.decimal) or _advice(
                 value, len(wrong) == len(column)
             )
             if unit:
@@ -212,12 +211,12 @@ class Table:
 def _advice(value: str, always: bool) -> str:
     """Say what to do about a value that is not a number, the first one of some or of all."""
     code = shlex.quote(value[:20])
-    if SUMMARY.fullmatch(text.tidy(value)):
+    if SUMMARY.fullmatch(written.tidy(value)):
         return (
             "That row looks like a summary, not a sample: delete it, or leave it out with --na "
             f"{code} --missing drop."
         )
-    if _LIMITED.fullmatch(text.tidy(value)):
+    if _LIMITED.fullmatch(written.tidy(value)):
         return (
             "It is beyond what could be measured: write a number, such as half the limit of "
             f"detection, or leave such rows out with --na {code} --missing drop."
@@ -242,7 +241,7 @@ def without(table: Table, margin: tuple[str, ...]) -> Table:
     first = table.names[0]
     texts: tuple[str, ...] = ()
     if first in margin and table.is_text(first):
-        texts = tuple(text.tidy(str(one)) for one in table.frame[first].fillna(""))
+        texts = tuple(written.tidy(str(one)) for one in table.frame[first].fillna(""))
     return replace(table.select(names), left_out=margin, row_names=texts)
 
 
@@ -325,7 +324,7 @@ def stacked(tables: Sequence[Table], source: str) -> Table:
     return replace(
         first,
         source=source,
-        frame=text.require_pandas().concat(frames, ignore_index=True),
+        frame=require_pandas().concat(frames, ignore_index=True),
         row_names=tuple(one for table in tables for one in table.row_names),
         blank=tuple(blank),
         notes=(*notes_of_files(notes), *blank_notes(blank)),

@@ -3,7 +3,6 @@
 import codecs
 import csv
 import io
-import math
 import re
 import warnings
 from collections import Counter
@@ -11,18 +10,23 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
-from plsdof._core.axes import header_unit
-from plsdof._core.inputs import Array
 from plsdof.errors import InvalidInputError, MissingExtraError, PlsdofError
-from plsdof.workbench.tables.columns import listed, shortened
-
-Cells = Sequence[Sequence[str]]
+from plsdof.workbench.tables.columns import shortened
+from plsdof.workbench.tables.header import HeaderPlace, column_names, find_header, names_of
+from plsdof.workbench.tables.numbers import (
+    FAILED_FORMULAS,
+    NO_VALUE,
+    NUMBER,
+    UNCLEAR,
+    WHOLE,
+    Cells,
+    decimal_mark,
+    looks_numeric,
+    numeric_share,
+)
 
 # How a text file is encoded
 # --------------------------
@@ -81,15 +85,6 @@ _FEWEST_LINES, _SAMPLE_BYTES = 12, 1 << 18
 _HEAD = 1 << 20
 # The first line of files that are written for Excel.
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?[ \t]*(\r\n|\r|\n|$)', re.IGNORECASE)
-_NO_VALUE = {"", "na", "n/a", "nan", "null", "none", "#n/a"}
-_NUMBER = {
-    mark: re.compile(rf"[+-]?(\d+([{mark}]\d*)?|[{mark}]\d+)([eE][+-]?\d+)?") for mark in ".,"
-}
-_INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
-# 1,234 is more than a thousand, or a bit more than one.
-_UNCLEAR, _WHOLE = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}"), re.compile(r"[+-]?\d{1,3}")
-# What spreadsheets write where a formula fails.
-FAILED_FORMULAS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,148 +217,6 @@ def _first_lines(
             "--header-row."
         )
     return start, best
-
-
-# Titles, header and units, in text and in spreadsheets alike
-# -----------------------------------------------------------
-
-_MOST_TITLES = 20
-_LONGEST_UNIT = 15
-
-
-@dataclass(frozen=True, kw_only=True)
-class HeaderPlace:
-    """Which rows of cells hold names and units; what is above them are titles.
-
-    Attributes
-    ----------
-    header : int
-        The row of the names.
-    units : int or None
-        The row below it, if it holds units.
-    """
-
-    header: int
-    units: int | None
-
-    @property
-    def body(self) -> int:
-        """The first row below names and units."""
-        return (self.header if self.units is None else self.units) + 1
-
-    def notes(self, numbers: Sequence[int], rows: Cells, word: str) -> tuple[str, ...]:
-        """Say what was taken for titles and units, with the numbers of these rows in the file."""
-        found = []
-        titles = self.header
-        if self.header and names_of(rows, self.header) != list(rows[self.header]):
-            titles -= 1
-            both = f"{word}s {numbers[titles]} and {numbers[self.header]}"
-            found.append(f"{both} were taken for names together.")
-        for i in range(titles):
-            cells = [cell for cell in map(str.strip, rows[i]) if cell]
-            if cells:
-                shown = shortened(" ".join(cells))
-                found.append(f"{word} {numbers[i]} was taken for a title: {shown}.")
-        if self.units is not None:
-            units = dict.fromkeys(cell.strip() for cell in rows[self.units] if cell.strip())
-            shown = listed(list(units), 4, shortened)
-            found.append(f"{word} {numbers[self.units]} was taken for units: {shown}.")
-        return tuple(found)
-
-
-def find_header(rows: Cells, *, given: bool = False) -> HeaderPlace:
-    """Find names and units in the first rows of a table, which are texts of cells.
-
-    Rows at the top with at most a third as many cells as most rows have are titles. The row below
-    the names is one of units if there are numbers below it, but none in it.
-
-    Parameters
-    ----------
-    rows : sequence of sequences of str
-        Empty where there is nothing.
-    given : bool
-        The first row holds the names, whatever it looks like.
-
-    Examples
-    --------
-    >>> find_header([["Meat"], ["fat", "1100", "1102"], ["1.5", "0.2", "0.3"]])
-    HeaderPlace(header=1, units=None)
-    >>> find_header([["fat", "1100", "1102"], ["%", "nm", "nm"], ["1.5", "0.2", "0.3"]])
-    HeaderPlace(header=0, units=1)
-    """
-    counts = [sum(bool(cell.strip()) for cell in row) for row in rows]
-    common = Counter(counts).most_common()
-    width = max(count for count, often in common if often == common[0][1])
-    header = 0
-    if not given:
-        few, last = max(1, width // 3), min(_MOST_TITLES, len(rows) - 1)
-        while header < last and (
-            counts[header] <= few < width
-            or (counts[header] < width and rows[header][0].startswith("#"))
-        ):
-            header += 1
-        header = 0 if header == last else header  # all are short: these are not titles
-    below = header + 1
-    has_units = below + 1 < len(rows) and _are_units(rows[below], rows[below + 1 :])
-    return HeaderPlace(header=header, units=below if has_units else None)
-
-
-def names_of(rows: Cells, header: int) -> list[str]:
-    """Return the names in a row; where a cell is empty, that of the row above, if it has one."""
-    names = list(rows[header])
-    above = rows[header - 1] if header else []
-    if sum(bool(cell.strip()) for cell in above) < 2:  # a title, not some of the names
-        return names
-    return [name if name.strip() or i >= len(above) else above[i] for i, name in enumerate(names)]
-
-
-def _are_units(row: Sequence[str], below: Cells) -> bool:
-    """Whether a row has text, and no number, where rows below have numbers."""
-    texts = 0
-    for i, cell in enumerate(map(str.strip, row)):
-        values = [one[i].strip() for one in below if i < len(one)]
-        values = [value for value in values if value.lower() not in _NO_VALUE]
-        numeric = sum(map(looks_numeric, values))
-        if not numeric or numeric < 0.8 * len(values):
-            continue
-        if looks_numeric(cell):
-            return False
-        if cell and (cell.lower() in _NO_VALUE or len(cell) > _LONGEST_UNIT):
-            return False
-        texts += bool(cell)
-    return texts > 0
-
-
-def column_names(
-    header: Sequence[Any], units: Sequence[str] = ()
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return names with single plain blanks only, and those made up for columns without one.
-
-    Line ends in names, and blanks that do not break a line, cannot be typed in a command. Names
-    that are numbers get their unit, so that it is known wherever they are shown.
-
-    Examples
-    --------
-    >>> column_names(["fat", "1100", ""], ["%", "nm", "nm"])
-    (('fat', '1100 nm', 'unnamed 3'), ('unnamed 3',))
-    """
-    names, unnamed = [], []
-    for position, (entry, unit) in enumerate(zip_longest(header, units[: len(header)]), start=1):
-        name = " ".join(str(entry).split())
-        if name and unit and not header_unit(name) and header_unit(f"{name} {unit.strip()}"):
-            name = f"{name} {unit.strip()}"
-        if not name:
-            name = f"unnamed {position}"
-            unnamed.append(name)
-        names.append(name)
-    counts = Counter(names).items()
-    repeated = [f"{shortened(name)} ({count} times)" for name, count in counts if count > 1]
-    if repeated:
-        raise InvalidInputError(
-            f"column names must differ; found {listed(repeated, 3)}. Rename or delete one of them; "
-            "if the names are in another line, say so with --header-row."
-        )
-    return tuple(names), tuple(unnamed)
 
 
 # Reading the rows: as a whole, or some at a time
@@ -513,131 +366,6 @@ def read_cells(content: bytes, *, skip_rows: int = 0) -> tuple[list[list[str]], 
     return cells, best.decimal, _in_words(best.separator, best.decimal, encoding)
 
 
-# Numbers as people write them
-# ----------------------------
-
-# Blanks that do not break a line, and thin ones, are blanks; a minus sign is a hyphen.
-_SIGNS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2212": "-"})
-_GROUPED = re.compile(r"([+-]?\d{1,3})((?:[ ']\d{3})+)([.,]\d+)?")
-# Only what is known for a unit: 12 A may be the name of a sample.
-_SINGLE_UNIT = (
-    r"(?:%|‰|ppm|ppb|[kcmµμn]?g|[mµμ]?[lL]|dl|hl|[mµμn]?mol|[mµμ]?M|nm|[µμ]m|[cm]m|cm-1|kg|°C?|°Brix|"
-    r"°Bx|Brix|K|AU|a\.u\.|h|min|s|[kM]?Pa|bar|[kM]?J|kcal|[mkM]?V|wt ?%|vol ?%|(?:w/w|v/v|m/m))"
-)
-_WITH_UNIT = re.compile(
-    rf"(?P<number>[+-]?[\d.,][\d.,' ]*(?:[eE][+-]?\d+)?) ?"
-    rf"(?P<unit>{_SINGLE_UNIT}(?: ?[/·] ?(?:\d+ ?)?{_SINGLE_UNIT})*)"
-)
-
-
-def tidy(text: str) -> str:
-    r"""Return a text with plain blanks and signs, without blanks around it and in a number.
-
-    Examples
-    --------
-    >>> tidy("\u00a0\u22121\u202f234,5 "), tidy("a b")
-    ('-1234,5', 'a b')
-    """
-    plain = text.translate(_SIGNS).strip()
-    found = _GROUPED.fullmatch(plain)
-    if found is None:
-        return plain
-    return found[1] + re.sub("[ ']", "", found[2]) + (found[3] or "")
-
-
-def without_unit(text: str) -> tuple[str, str]:
-    """Split a tidy text into a number and its unit, if it is known to be one.
-
-    Examples
-    --------
-    >>> without_unit("12.5 %"), without_unit("3 g/100g"), without_unit("12 A")
-    (('12.5', '%'), ('3', 'g/100g'), ('12 A', ''))
-    """
-    found = _WITH_UNIT.fullmatch(text)
-    return (text, "") if found is None else (tidy(found["number"]), found["unit"])
-
-
-def as_number(text: str, decimal: str) -> float:
-    """Return the number that a tidy text stands for, nan if it is none."""
-    if _NUMBER[decimal].fullmatch(text) or _INFINITY.fullmatch(text):
-        return float(text.replace(",", "."))
-    return math.nan
-
-
-def looks_numeric(cell: str, marks: str = ".,") -> bool:
-    """Whether a text is a number, by one of the decimal marks, with or without a unit."""
-    if any(_NUMBER[mark].fullmatch(cell) for mark in marks):
-        return True
-    number, _ = without_unit(tidy(cell))
-    return not all(math.isnan(as_number(number, mark)) for mark in marks)
-
-
-def as_numbers(values: Sequence[Any], decimal: str) -> tuple[Array, str]:
-    """Return values as numbers, nan where they are none, and the unit that all numbers have.
-
-    Marks between thousands are left out where it is certain that they are that.
-
-    Examples
-    --------
-    >>> as_numbers(["1,5", 2.5, True, "3 %", "2024-01-01"], ",")
-    (array([1.5, 2.5, 1. , 3. , nan]), '%')
-    """
-    known = [isinstance(one, float | bool | np.number) for one in values]
-    found = np.array([float(one) if k else math.nan for one, k in zip(values, known, strict=True)])
-    texts = [tidy(str(one)) for one, k in zip(values, known, strict=True) if not k]
-    split = [without_unit(text) for text in without_thousands(texts, decimal) or texts]
-    units = {unit for _, unit in split if unit}
-    found[~np.array(known, dtype=bool)] = [
-        math.nan if unit and len(units) > 1 else as_number(number, decimal)
-        for number, unit in split
-    ]
-    return found, units.pop() if len(units) == 1 else ""
-
-
-def without_thousands(texts: Sequence[str], decimal: str) -> list[str] | None:
-    """Return the numbers of a column without the marks between their thousands.
-
-    None unless it is certain that the mark which is not the decimal one stands there: it is always
-    followed by three digits, and some number has it twice, or the decimal mark after it.
-
-    Examples
-    --------
-    >>> without_thousands(["16,004.81", "950.2", "1,234"], ".")
-    ['16004.81', '950.2', '1234']
-    >>> without_thousands(["1.234.567"], ",")
-    ['1234567']
-    >>> without_thousands(["1,234", "999"], "."), without_thousands(["16,4.81"], ".")
-    (None, None)
-    """
-    other = "," if decimal == "." else "."
-    marked = [text for text in texts if other in text]
-    pattern = re.compile(rf"[+-]?[1-9]\d{{0,2}}(?:[{other}]\d{{3}})+(?:[{decimal}]\d*)?")
-    if not marked or not all(map(pattern.fullmatch, marked)):
-        return None
-    if not any(text.count(other) > 1 or decimal in text for text in marked):
-        return None
-    return [text.replace(other, "") for text in texts]
-
-
-def other_mark(value: str, decimal: str) -> str:
-    """Say what to do about a number with the mark that is not the decimal one; "" for others.
-
-    Examples
-    --------
-    >>> other_mark("1.234,5", ",")
-    "The file is read with decimal commas: write all decimals so, and thousands without '.'."
-    >>> other_mark("12 mg", ",")
-    ''
-    """
-    other, word = (".", "comma") if decimal == "," else (",", "point")
-    if other not in value or not re.fullmatch(r"[+-]?[\d.,]*\d[\d.,]*", value.strip()):
-        return ""
-    return (
-        f"The file is read with decimal {word}s: write all decimals so, and thousands without "
-        f"{other!r}."
-    )
-
-
 # What separates the fields of the first lines
 # --------------------------------------------
 
@@ -724,7 +452,7 @@ def _reading(text: str, separator: str, given: bool, fewest: int = 2) -> _Readin
         extra=extra,
         width=width,
         longest=max(map(len, text.splitlines())),
-        fit=(round(even, 2), round(_numeric_share(body, decimal), 2), len(header)),
+        fit=(round(even, 2), round(numeric_share(body, decimal), 2), len(header)),
     )
 
 
@@ -748,7 +476,7 @@ def _completed(header: list[str], body: Cells) -> tuple[list[str], int | None]:
 
 def are_row_names(cells: Sequence[str]) -> bool:
     """Whether the first fields of all rows, from the first row on, are text or count the rows."""
-    known = [cell.strip() for cell in cells if cell.strip().lower() not in _NO_VALUE]
+    known = [cell.strip() for cell in cells if cell.strip().lower() not in NO_VALUE]
     if not any(map(looks_numeric, known)):
         return bool(known)
     return any(known == [str(first + i) for i in range(len(cells))] for first in (0, 1))
@@ -772,12 +500,12 @@ def _unclear_commas(reading: _Reading, names: tuple[str, ...]) -> tuple[str, ...
         for row in reading.rows[reading.place.body :]
         if len(row) == len(names)
     ]
-    commas = [cell for row in rows for cell in row if "," in cell and _NUMBER[","].fullmatch(cell)]
-    if reading.decimal != "," or not commas or not all(map(_UNCLEAR.fullmatch, commas)):
+    commas = [cell for row in rows for cell in row if "," in cell and NUMBER[","].fullmatch(cell)]
+    if reading.decimal != "," or not commas or not all(map(UNCLEAR.fullmatch, commas)):
         return ()
     for name, column in zip(names, zip(*rows, strict=True), strict=False):
-        unclear = next(filter(_UNCLEAR.fullmatch, column), None)
-        whole = next(filter(_WHOLE.fullmatch, column), None)
+        unclear = next(filter(UNCLEAR.fullmatch, column), None)
+        whole = next(filter(WHOLE.fullmatch, column), None)
         if unclear and whole:
             raise InvalidInputError(
                 f"column {shortened(name)} has {shortened(unclear)} and {shortened(whole)}: the "
@@ -790,26 +518,3 @@ def _unclear_commas(reading: _Reading, names: tuple[str, ...]) -> tuple[str, ...
         "decimal mark, as in all numbers of the first lines. If it stands between thousands, write "
         "them without it.",
     )
-
-
-def decimal_mark(body: Cells, *, certain: bool = False) -> str:
-    """Return the mark by which more cells are numbers: a point, or, to be certain, a clear comma.
-
-    Examples
-    --------
-    >>> decimal_mark([["12,73", "7"]], certain=True), decimal_mark([["1,234", "7"]], certain=True)
-    (',', '.')
-    """
-    cells = (cell.strip() for row in body for cell in row if "," in cell)
-    clear = (_NUMBER[","].fullmatch(one) and not _UNCLEAR.fullmatch(one) for one in cells)
-    if certain and not any(clear):
-        return "."
-    shares = {mark: _numeric_share(body, mark) for mark in ".,"}
-    return max(shares, key=lambda mark: shares[mark])
-
-
-def _numeric_share(body: Cells, mark: str) -> float:
-    cells = [cell.strip() for row in body for cell in row]
-    cells = [cell for cell in cells if cell.lower() not in _NO_VALUE]
-    numeric = sum(looks_numeric(cell, mark) for cell in cells)
-    return numeric / max(1, len(cells))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from plsdof.errors import InvalidInputError, PlsdofError
-from plsdof.workbench.tables import text
+from plsdof.workbench.tables import numbers, text
 from plsdof.workbench.tables.columns import find_column, listed, shortened
 
 Row = tuple[int, list[Any]]  # its number in the file, and its cells; None where there is nothing
@@ -309,7 +309,7 @@ def _filled(
 
 def _is_nothing(value: Any) -> bool:
     return value is None or (
-        isinstance(value, str) and text.tidy(value) in ("", *text.FAILED_FORMULAS)
+        isinstance(value, str) and numbers.tidy(value) in ("", *numbers.FAILED_FORMULAS)
     )
 
 
@@ -339,7 +339,7 @@ def _main_block(rows: list[Row], across: Sequence[int]) -> tuple[list[Row], tupl
     last = set(_runs(list(filled))[-1])
     first = next(value for n, v in rows if n in last for value in v if value is not None)
     is_short = len(last) < len(rows) and max(filled[n] for n in last) <= max(1, width // 3)
-    if is_short and isinstance(first, str) and not text.looks_numeric(first):
+    if is_short and isinstance(first, str) and not numbers.looks_numeric(first):
         notes.append(f"Ignored, below the table from row {min(last)} on: {shortened(first)}.")
         rows = [(n, v) for n, v in rows if n not in last]
     return rows, tuple(notes)

@@ -1,0 +1,335 @@
+"""Which columns and rows of a table are meant, and what is done about missing values."""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plsdof._core.axes import header_number, wavelengths
+from plsdof._core.display import plural
+from plsdof._core.inputs import Array
+from plsdof.errors import InvalidInputError
+from plsdof.workbench.analysis.request import Request
+from plsdof.workbench.tables.columns import (
+    Labels,
+    choose_columns,
+    find_column,
+    in_order,
+    listed,
+    shortened,
+    suggestion,
+)
+from plsdof.workbench.tables.joining import labels_of
+from plsdof.workbench.tables.table import Table
+
+Mask = npt.NDArray[np.bool_]
+
+# So many columns named by numbers make a spectrum, if others are fewer.
+_SPECTRUM = 10
+
+
+def as_table(table: Any) -> Table:
+    """Return a table, which may be a data frame."""
+    if isinstance(table, Table):
+        return table
+    names = tuple(map(str, table.columns))
+    plain = table.set_axis(list(names), axis=1).reset_index(drop=True)
+    return Table(source="data frame", frame=plain, names=names, described="data frame")
+
+
+# Which column is the response, and what names the rows
+# -----------------------------------------------------
+
+
+def find_response(table: Table, response: str) -> str:
+    """Return the column of the response, or say where it may be instead."""
+    try:
+        name = find_column(response, table.names)
+    except InvalidInputError as error:
+        hint = _elsewhere(table, [response])
+        if not hint and all(header_number(one) is not None for one in table.names):
+            hint = " The first line must hold the names of the columns; here it holds numbers."
+        raise InvalidInputError(f"{error}{hint}") from error
+    if table.is_text(name) and 2 * table.frame[name].nunique() > len(table):
+        raise InvalidInputError(
+            f"{shortened(name)} holds text, such as {table.example(name)}, which cannot be "
+            "predicted: most rows have a text of their own. Choose another --response."
+        )
+    return name
+
+
+def _elsewhere(table: Table, wanted: Sequence[str]) -> str:
+    """Say where columns may be that are not among the names: in the first column, in a sheet."""
+    first = table.row_names
+    if not first and len(table.names):
+        first = tuple(table.frame.iloc[:, 0].map(str).tolist())
+    numbers = {header_number(one) for one in first} - {None}
+    # A first column without a name that counts, as wavelengths do, was left out.
+    as_many = bool(table.left_out) and len(table) == len(wanted) > 1
+    if as_many or any(one in first or header_number(one) in numbers for one in wanted):
+        return (
+            " In the first column: --transpose is for tables that lie on their side, --header-row "
+            "for names in another row."
+        )
+    if table.sheets:
+        shown = listed(list(map(shortened, table.sheets)))
+        return f" There are other sheets: {shown}; see --sheet and --response-sheet."
+    return ""
+
+
+def row_labels(table: Table, label: str | None, *, repeats: bool = False) -> Labels | None:
+    """Return what names the rows: the column asked for, else a text that is never repeated.
+
+    With ``repeats``, else a text that is repeated in the fewer half of the rows.
+    """
+    if label is not None:
+        return labels_of(table, find_column(label, table.names))
+    texts = (name for name in table.names if table.is_text(name))
+    counts = {name: int(table.frame[name].nunique()) for name in texts}
+    name = max(counts, key=counts.__getitem__, default="")
+    if counts and (counts[name] == len(table) or (repeats and 2 * counts[name] > len(table))):
+        return labels_of(table, name)
+    is_unique = len(table.row_names) == len(set(table.row_names)) == len(table) > 0
+    return np.array(table.row_names, dtype=np.str_) if is_unique else None
+
+
+def choose_rows(table: Table, texts: Sequence[str], option: str, label: str | None = None) -> Mask:
+    """Return which rows are meant by numbers and ranges, by values of a column, or by ids.
+
+    Parameters
+    ----------
+    table : Table
+    texts : sequence of str
+        Such as "1,5,41:60", rows counted from 1 below the header, both ends included; or
+        "set=test,control", all rows with one of these values. What they mean adds up.
+    option : str
+        For messages.
+    label : str, optional
+        Column whose values name rows, too, unless they are numbers.
+    """
+    ids = set() if label is None else set(labels_of(table, find_column(label, table.names)))
+    chosen = []
+    for text in texts:
+        named = text in ids or any(one.strip() in ids for one in text.split(","))
+        if named and not re.fullmatch(r"[\d,: ]*", text):
+            text = f"{label}={text}"
+        choose = _with_values if "=" in text else _numbered
+        chosen.append(choose(table, text, f"{option} {text[:40]}"))
+    return np.asarray(np.any(chosen, axis=0))
+
+
+def _with_values(table: Table, text: str, option: str) -> Mask:
+    name, _, value = text.partition("=")
+    labels = labels_of(table, find_column(name, table.names))
+    known = set(labels.tolist())
+    # A comma may be part of a value.
+    wanted = [value.strip()] if value.strip() in known else [*map(str.strip, value.split(","))]
+    absent = [one for one in wanted if one not in known]
+    if absent:
+        there = listed([shortened(one) for one in dict.fromkeys(labels.tolist())])
+        raise InvalidInputError(
+            f"{option}: no row has the value {shortened(absent[0])} in {shortened(name)}; there "
+            f"are {there}."
+        )
+    return np.isin(labels, wanted)
+
+
+def _numbered(table: Table, text: str, option: str) -> Mask:
+    last = int(table.row_numbers[-1])
+    chosen = np.zeros(last + 1, dtype=bool)
+    for part in text.split(","):
+        ends = [end.strip() for end in part.split(":")]
+        numbers = [int(end) if end.isdecimal() and len(end) < 10 else 0 for end in ends]
+        if len(ends) > 2 or min(numbers) < 1 or max(numbers) > last:
+            raise InvalidInputError(
+                f"{option}: numbers from 1 to {last} are needed, with ranges as in 1,5,41:60, or "
+                "COLUMN=VALUE."
+            )
+        chosen[min(numbers) : max(numbers) + 1] = True
+    return chosen[table.row_numbers]
+
+
+def match_columns(wanted: tuple[str, ...], rows: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Find predictors in a table: by name, else by the number the name stands for."""
+    known = set(rows.names)
+    absent = [name for name in wanted if name not in known]
+    if not absent:
+        return wanted, ()
+    by_number: dict[float, list[str]] = {}
+    for name in rows.names:
+        if (value := header_number(name)) is not None:
+            by_number.setdefault(value, []).append(name)
+    numbers = {name: header_number(name) for name in absent}
+    found = {
+        name: [] if value is None else by_number.get(value, []) for name, value in numbers.items()
+    }
+    lost = [name for name, candidates in found.items() if len(candidates) != 1]
+    if lost:
+        hint = suggestion(lost[0], rows.names)
+        axis = [value for value in numbers.values() if value is not None]
+        if len(lost) == len(wanted) and (where := _elsewhere(rows, wanted)):
+            hint = f".{where}"
+        elif len(lost) == len(wanted) and axis and len(by_number) > 1:
+            hint = (
+                f". The model was made for columns from {min(axis):g} to {max(axis):g}; here they "
+                f"go from {min(by_number):g} to {max(by_number):g}. Give the same positions in the "
+                "same unit, with their names in the first line."
+            )
+        raise InvalidInputError(
+            f"{len(lost)} of {len(wanted)} predictors of the model are not in the table: "
+            f"{listed([shortened(name) for name in lost])}{hint}"
+        )
+    names = tuple(found[name][0] if name in found else name for name in wanted)
+    return names, (f"{plural(len(absent), 'column')} recognised by the number in the name.",)
+
+
+# Which columns are the predictors
+# --------------------------------
+
+
+def predictors(
+    table: Table, response: str, request: Request, others: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the chosen columns, and what to say about those left out."""
+    names = choose_columns(table.names, request.features, [*request.exclude, *others])
+    names = tuple(name for name in names if name != response)
+    notes: tuple[str, ...] = ()
+    if table.left_out:
+        notes = (f"Left out, without a name: {listed(table.left_out)}.",)
+    if not request.features:
+        text = tuple(name for name in names if table.is_text(name))
+        if text:
+            shown = listed([f"{shortened(name)} (such as {table.example(name)})" for name in text])
+            notes += (f"Left out, not numeric: {shown}.",)
+        names, others = only_wavelengths(tuple(name for name in names if name not in text))
+        notes += others
+    if not names:
+        raise InvalidInputError(
+            f"no predictor is left; choose others with --features. {' '.join(notes)}".rstrip()
+        )
+    if names != in_order(names):
+        names = in_order(names)
+        notes += ("The columns were put in the order of their numbers.",)
+    for how, found, example in (
+        ("Read as numbers without their unit", table.unit, "({})"),
+        ("Read without marks between thousands", table.grouped, "(such as {})"),
+    ):
+        seen = {name: found(name) for name in (response, *names)}
+        shown = listed([f"{shortened(n)} {example.format(one)}" for n, one in seen.items() if one])
+        notes += (f"{how}: {shown}.",) if shown else ()
+    return names, notes
+
+
+def only_wavelengths(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the wavelengths if most names are wavelengths, and name what is left out.
+
+    Examples
+    --------
+    >>> names, notes = only_wavelengths((*map(str, range(900, 950)), "Temp"))
+    >>> len(names), notes
+    (50, ("Left out, not wavelengths: 'Temp'. To use one, add -f 900:949 -f Temp.",))
+    >>> only_wavelengths(("900", "902", "Temp"))
+    (('900', '902', 'Temp'), ())
+    """
+    waves = tuple(name for name in names if header_number(name) is not None)
+    others = [name for name in names if header_number(name) is None]
+    if not others or len(waves) < _SPECTRUM or len(waves) <= len(others):
+        return names, _named_otherwise(names)
+    shown = listed([shortened(name) for name in others])
+    reach = sorted((header_number(name) or 0.0) for name in waves)
+    option = f"-f {reach[0]:g}:{reach[-1]:g} -f {shlex.quote(others[0])}"
+    return waves, (f"Left out, not wavelengths: {shown}. To use one, add {option}.",)
+
+
+def _named_otherwise(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Name predictors among many that differ by a number only, such as 'fat' among A1100, A1102.
+
+    Examples
+    --------
+    >>> _named_otherwise((*(f"V{i}" for i in range(1, 101)), "fat"))[0]
+    "Predictors, too, though named unlike 'V1': 'fat'. If they are not, add --exclude fat."
+    """
+    around = {name: re.sub(r"\d+([.,]\d+)?", "#", name, count=1) for name in names}
+    (common, count), *_ = Counter(around.values()).most_common(1) or [("", 0)]
+    others = [name for name in names if around[name] != common and header_number(name) is None]
+    if "#" not in common or count < _SPECTRUM or not 0 < len(others) < count:
+        return ()
+    first = next(name for name in names if around[name] == common)
+    option = " ".join(f"--exclude {shlex.quote(name)}" for name in others[:3])
+    shown = listed([shortened(name) for name in others])
+    return (
+        f"Predictors, too, though named unlike {shortened(first)}: {shown}. If they are not, add "
+        f"{option}.",
+    )
+
+
+# Missing values
+# --------------
+
+
+def filled(
+    X: Array, names: Sequence[str], missing: str | None, imputed: str = ""
+) -> tuple[Array, Mask, tuple[str, ...]]:
+    """Fill holes as --missing says; return the rows, the holes that stay, and what was filled.
+
+    ``imputed`` says how a model imputes holes, if it does: those of a row that has some value.
+    """
+    notes: tuple[str, ...] = ()
+    if missing is not None and missing.startswith("interpolate"):
+        X, notes = _interpolated(X, names, missing)
+    holes = np.isnan(X)
+    if imputed:
+        empty = holes.all(axis=1, keepdims=True)
+        notes += _filled_in_words(holes & ~empty, imputed)
+        holes = holes & empty
+    return X, holes, notes
+
+
+def _interpolated(X: Array, names: Sequence[str], text: str) -> tuple[Array, tuple[str, ...]]:
+    """Fill holes along the wavelengths as --missing says, and count what was filled."""
+    axis = wavelengths(names)
+    if axis is None:
+        raise InvalidInputError(
+            "--missing interpolate goes along wavelengths, and the columns are not named by rising "
+            "or falling numbers; use impute or drop."
+        )
+    # It needs scikit-learn, which takes a second to import.
+    from plsdof.chemometrics.missing import WIDEST_GAP, interpolated
+
+    widest = int(text.partition(":")[2] or WIDEST_GAP)
+    found = interpolated(X, axis, widest)
+    what = f"interpolated along the wavelengths, over gaps of at most {plural(widest, 'point')}"
+    return found, _filled_in_words(np.isnan(X) & ~np.isnan(found), what)
+
+
+def _filled_in_words(filled: Mask, how: str) -> tuple[str, ...]:
+    """Say how many values were filled, in how many rows, and what that means."""
+    count, rows = int(filled.sum()), int(filled.any(axis=1).sum())
+    if not count:
+        return ()
+    return (
+        f"Filled: {plural(count, 'missing value')} ({count / filled.size:.2%}) in {rows} of "
+        f"{plural(len(filled), 'row')}, {how}. Standard errors and intervals take them for "
+        "measured.",
+    )
+
+
+def without_any(missing: Mask) -> Mask:
+    """Return which rows have no missing value."""
+    return np.asarray(~missing.any(axis=1))
+
+
+def missing_values(missing: Mask, names: Sequence[str], advice: str) -> str:
+    """Say how many rows have missing values, in which columns, and what to do."""
+    counts = missing.sum(axis=0)
+    order = np.argsort(-counts, kind="stable")
+    shown = listed([f"{shortened(names[i])} {counts[i]}" for i in order if counts[i]])
+    rows = f"{int(missing.any(axis=1).sum())} of {len(missing)} rows"
+    return (
+        f"{rows} have missing values, by column: {shown}. Use --missing drop {advice}, or fill "
+        "them with --missing interpolate or impute."
+    )
