@@ -91,9 +91,38 @@ def _fill(file: Any, buffer: np.ndarray) -> int:
 
 def mapped_path(folder: Path, size: Size) -> dict[str, Any]:
     """The whole path on a memory map of the file."""
-    y = np.load(folder / "y.npy")
-    X = np.memmap(folder / "X.bin", dtype=np.float64, mode="r", shape=(size.rows, size.columns))
-    return _report(X, y, size.max_components)
+    return _report(*_mapped(folder, size), size.max_components)
+
+
+def mapped_choice(folder: Path, size: Size) -> dict[str, Any]:
+    """Ten folds, a choice and the fit on a memory map of the file."""
+    return _choice(*_mapped(folder, size), size)
+
+
+def dask_choice(folder: Path, size: Size) -> dict[str, Any]:
+    """The same on a dask array of the memory map."""
+    import dask.array as da
+
+    X, y = _mapped(folder, size)
+    chunks = _rows_at_a_time(size.columns), size.columns
+    return _choice(da.from_array(X, chunks=chunks), da.from_array(y, chunks=chunks[0]), size)
+
+
+def _choice(X: Any, y: Any, size: Size) -> dict[str, Any]:
+    import plsdof  # noqa: F401  (not on the clock)
+
+    started = time.perf_counter()
+    path = fit(X, y, size.max_components)
+    model = path[path.select(cv=10).index]
+    norm = float(np.linalg.norm(model.coef))
+    seconds = time.perf_counter() - started
+    return {"seconds": seconds, "n_components": int(model.index), "coef_norm": norm}
+
+
+def _mapped(folder: Path, size: Size) -> tuple[np.memmap, np.ndarray]:
+    shape = size.rows, size.columns
+    X = np.memmap(folder / "X.bin", dtype=np.float64, mode="r", shape=shape)
+    return X, np.load(folder / "y.npy")
 
 
 def sparse_path(_: Path, size: Size) -> dict[str, Any]:
@@ -131,7 +160,14 @@ def _rows_at_a_time(columns: int) -> int:
     return max(1, CHUNK_BYTES // (8 * columns))
 
 
-TASKS = {"gram": bare_gram, "mapped": mapped_path, "sparse": sparse_path, "dense": dense_path}
+TASKS = {
+    "gram": bare_gram,
+    "mapped": mapped_path,
+    "choice": mapped_choice,
+    "dask": dask_choice,
+    "sparse": sparse_path,
+    "dense": dense_path,
+}
 
 
 def main() -> None:

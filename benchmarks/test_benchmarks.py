@@ -302,11 +302,14 @@ SMALL = scale_tasks.Size(rows=2000, columns=20, sparse_rows=300, sparse_columns=
 def test_file_is_timed_against_the_bare_product_and_deleted(tmp_path):
     found = scale.measure_file(tmp_path, SMALL, 60.0)
     assert not any(tmp_path.iterdir())
-    assert set(found) == {"gram, cold", "mapped, cold", "gram, warm", "mapped, warm"}
+    timed = {f"{task}, {state}" for task in ("gram", "mapped") for state in ("cold", "warm")}
+    assert set(found) == timed | {"choice, warm", "dask, warm"}
     assert {runs[0]["status"] for runs in found.values()} == {"ok"}
-    fast, small = scale.check_file(found)
+    fast, small, choice = scale.check_file(found)
     assert small.holds is True
-    assert len(fast.details) == 2
+    assert len(fast.details) == len(choice.details) == 2
+    chosen = [found[f"{task}, warm"][0]["coef_norm"] for task in ("choice", "dask")]
+    assert chosen[0] == pytest.approx(chosen[1], rel=1e-8)
 
 
 def test_bare_product_reads_the_whole_file(tmp_path, monkeypatch):

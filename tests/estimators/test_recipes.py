@@ -102,19 +102,20 @@ def test_coefficients_where_every_recipe_is_linear(choice):
     assert not hasattr(curved, "coef_")
 
 
-KERNELS = ["snv,kernel", "savgol:11:2:1,kernel", "scale,kernel"]
+KERNELS = ["snv,kernel", "savgol:11:2:1,kernel", "scale,laplacian"]
 
 
 @pytest.mark.parametrize("text", KERNELS)
 def test_a_kernel_after_a_preparation_is_kernel_pls_of_prepared_rows(text, tmp_path):
     model = RecipeRegressor(recipes=[text]).fit(X[:45], Y[:45])
-    chain = Preprocessor("none" if text.startswith("scale") else text.removesuffix(",kernel"))
-    rows = chain.fit_transform(X)
     scale = text.startswith("scale")
+    chain = Preprocessor("none" if scale else text.removesuffix(",kernel"))
+    rows = chain.fit_transform(X)
     spread = rows[:45].std(axis=0, ddof=1) if scale else 1.0
-    squares = np.sort(pdist(rows[:45] / spread, "sqeuclidean"))
-    middle = squares[(len(squares) - 1) // 2]
-    path = kernel_pls_path(rows[:45], Y[:45], gamma=1 / (8 * middle), scale=scale)
+    kernel, metric = ("laplacian", "cityblock") if scale else ("rbf", "sqeuclidean")
+    distances = np.sort(pdist(rows[:45] / spread, metric))
+    gamma = 1 / (8 * distances[(len(distances) - 1) // 2])
+    path = kernel_pls_path(rows[:45], Y[:45], kernel=kernel, gamma=gamma, scale=scale)
     m = model.n_components_
     np.testing.assert_allclose(model.predict(X[45:]), path.predict(rows[45:])[m], rtol=1e-6)
     left, own = model.selection_.left_out, path.left_out()
@@ -133,7 +134,11 @@ def test_a_kernel_after_a_preparation_is_kernel_pls_of_prepared_rows(text, tmp_p
 def test_kernels_take_part_in_averages_and_their_files(kind, tmp_path):
     rows, y = X[:, ::8], (Y - 87.0) ** 2
     model = RecipeRegressor("average", recipes=kind).fit(rows[:40], y[:40])
-    kernels = [name for name, w in model.selection_.weights.items() if "kernel" in name and w.any()]
+    kernels = [
+        name
+        for name, w in model.selection_.weights.items()
+        if name.endswith(("kernel", "laplacian")) and w.any()
+    ]
     assert kernels
     assert not hasattr(model, "coef_")
     model.save(tmp_path / "model.json")

@@ -57,6 +57,8 @@ KERNELS = get_args(KernelName)
 # Kernels with a width, and those that do not see (after centring) where the origin is.
 WITH_GAMMA = ("rbf", "laplacian", "poly")
 ORIGIN_FREE = ("rbf", "laplacian", "linear")
+# What gamma multiplies, where that is a distance of two rows.
+DISTANCES = {"rbf": "sqeuclidean", "laplacian": "cityblock"}
 
 # What kernel values may differ by from their mirror images, relative to the largest, and the share
 # of the largest eigenvalue that negative ones may have: the rounding of 32-bit floats.
@@ -101,9 +103,7 @@ class Kernel:
             with np.errstate(over="ignore", invalid="ignore"):  # refused, see `require_symmetric`
                 return np.asarray((gamma * (A @ B.T) + self.coef0) ** self.degree)
         # Distances without cancellation: rows that are close together matter most.
-        if self.name == "rbf":
-            return np.exp(-gamma * cdist(A, B, "sqeuclidean"))
-        return np.exp(-gamma * cdist(A, B, "cityblock"))
+        return np.exp(-gamma * cdist(A, B, DISTANCES[self.name]))
 
     @property
     def roundings(self) -> int:
@@ -477,7 +477,8 @@ def kernel_pls_path(
         Largest model wanted; by default all that the data support.
     gamma : float or "median", optional
         Inverse width, 1 / p by default. `KernelPLSRegressor` chooses among several. "median", of
-        kernel "rbf": 1 / (8 times the median squared distance of two rows).
+        kernels "rbf" and "laplacian": 1 / (8 times the median distance of two rows), the distance
+        being what gamma multiplies.
     degree, coef0 : int and float
         Of the polynomial kernel.
     scale : bool
@@ -517,7 +518,7 @@ def kernel_pls_path(
     require_flag(scale)
     if by_median := isinstance(gamma, str):
         as_choice(gamma, "gamma", ("median",))
-        as_choice(kernel, "kernel of gamma='median'", ("rbf",))
+        as_choice(kernel, "kernel of gamma='median'", tuple(DISTANCES))
     function = as_kernel(kernel, None if isinstance(gamma, str) else gamma, degree, coef0)
     if function.name == "precomputed":
         X, y, sample_weight = opened_table(X, y, sample_weight)
@@ -557,7 +558,9 @@ def _kernel_rows(
         rows = (rows - mean) / spread
         rest = np.average(rows, axis=0, weights=given.weights)
     if kernel.name in WITH_GAMMA and kernel.gamma is None:
-        gamma = _of_median(rows, given.weights) if by_median else 1.0 / p
+        gamma = 1.0 / p
+        if by_median:
+            gamma = _of_median(pdist(rows, DISTANCES[kernel.name]), given.weights)
         kernel = replace(kernel, gamma=gamma)
     inputs = KernelInputs(
         kernel=kernel,
@@ -570,16 +573,15 @@ def _kernel_rows(
     return inputs, data
 
 
-def _of_median(rows: Array, weights: Array | None) -> float:
-    """Return 1 / (8 median d^2) of all pairs of different rows."""
-    squares = pdist(rows, "sqeuclidean")
-    pairs = np.ones(len(squares))
+def _of_median(distances: Array, weights: Array | None) -> float:
+    """Return 1 / (8 times the median distance) of all pairs of different rows."""
+    pairs = np.ones(len(distances))
     if weights is not None:
         pairs = np.outer(weights, weights)[np.triu_indices(len(weights), 1)]
-    apart = squares > 0
+    apart = distances > 0
     if not apart.any():
         return 1.0
-    middle = np.quantile(squares[apart], 0.5, weights=pairs[apart], method="inverted_cdf")
+    middle = np.quantile(distances[apart], 0.5, weights=pairs[apart], method="inverted_cdf")
     return float(1.0 / (_WIDE * middle))
 
 
