@@ -271,6 +271,17 @@ def test_a_file_of_many_wide_rows_has_a_limited_size(tmp_path):
             np.testing.assert_allclose(found, expected, rtol=most)
 
 
+def test_all_that_there_is_to_say_has_the_usual_intervals(tmp_path):
+    asked = predictor(PLSRegressor(2).fit(X, Y), intervals="normal")
+    asked.save(tmp_path / "model.json")
+    for door in (asked, load_model(tmp_path / "model.json")):
+        usual, answers = door.prediction_interval(NEW, level=0.8), door.at(NEW, level=0.8)
+        assert not np.isnan(usual.std_error).any()
+        np.testing.assert_allclose(answers.half, usual.upper - usual.center, rtol=1e-12)
+        checked = check_calibration(door, NEW, Y[:9], level=0.8).columns
+        np.testing.assert_allclose(checked["upper"], usual.upper, rtol=1e-12)
+
+
 # Files of version 0.4
 # --------------------
 
@@ -296,7 +307,7 @@ def test_files_of_0_4_say_what_they_said(name, tmp_path):
             "interval": lambda model=model: model.predict_interval(rows),
             "normal": lambda model=model: model.predict_interval(rows, method="normal"),
             "mean": lambda model=model: model.predict_interval(rows, kind="mean"),
-            "expected": lambda model=model: model.expected_errors(rows),
+            "expected": lambda model=model: model.at(rows).expected,
             "probability": lambda model=model: model.predict_proba(rows),
         }
         for key in known.keys() & asks.keys():

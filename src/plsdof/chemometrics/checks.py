@@ -38,7 +38,6 @@ of conformity.
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -53,7 +52,7 @@ from plsdof._core.plugins import predictor_of
 from plsdof.chemometrics.charts import EWMA_SPREAD, ControlChart, control_chart
 from plsdof.chemometrics.merit import UNDEFINED, figures_of_merit
 from plsdof.chemometrics.samples import averaged, spread_limit
-from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.errors import InvalidInputError
 
 Columns = Mapping[str, npt.NDArray[Any]]
 # The fewest degrees of freedom of a calibration, as for intervals from cross-validation.
@@ -291,7 +290,8 @@ def check_calibration(
         labels = np.asarray(groups)
         X, y = averaged(X, labels), None if y is None else averaged(y, labels, known=True)
         names = list(dict.fromkeys(labels.tolist())) if names is None else names
-    predicted = np.asarray(asked.predict(X), dtype=np.float64)
+    found = asked.at(X, level=level)
+    predicted = found.value
     if predicted.ndim != 1:
         raise InvalidInputError(
             f"One response is checked at a time; the model has {predicted.shape[1]}."
@@ -301,19 +301,13 @@ def check_calibration(
         given = as_float(y, "y")
         as_response(np.where(np.isnan(given), 0.0, given), len(predicted))
         reference = given.reshape(-1)
-    columns: dict[str, npt.NDArray[Any]] = {"reference": reference, "predicted": predicted}
-    columns |= {"error": predicted - reference, "lower": reference * np.nan}
-    columns |= {"upper": columns["lower"], "unlike": np.zeros(len(predicted), dtype=bool)}
-    columns["expected"] = asked.expected_errors(X)
-    with suppress(NotAvailableError):
-        found = asked.prediction_interval(X, level=level)
-        columns |= {"lower": found.lower, "upper": found.upper}
-    limits = {}
+    columns = {"reference": reference, "predicted": predicted, "error": predicted - reference}
+    columns |= {"lower": predicted - found.half, "upper": predicted + found.half}
+    columns |= {"expected": found.expected, "unlike": found.unlike}
     # Methods other than PLS have neither, and a model may be kept without.
-    with suppress(NotAvailableError, InvalidInputError):
-        for one in (asked.hotelling_t2(X, level=level), asked.q_residuals(X, level=level)):
-            columns |= {one.name: one.values, "unlike": columns["unlike"] | one.flags}
-            limits[one.name] = one.limit
+    distances = [one for one in (found.t2, found.q) if one is not None]
+    columns |= {one.name: one.values for one in distances}
+    limits = {one.name: one.limit for one in distances}
     read = {name: read_only(values) for name, values in columns.items()}
     called = range(1, len(predicted) + 1) if names is None else names
     return judge(read, limits, asked.calibration_errors, level, before, list(map(str, called)))

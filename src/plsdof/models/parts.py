@@ -301,6 +301,8 @@ class Response:
 
     def half_width(self, level: float) -> float:
         """Return half the width of intervals from cross-validation, at a row with leverage 0."""
+        if not len(self.scores):
+            return math.nan
         return half_width(
             self.scores,
             level,

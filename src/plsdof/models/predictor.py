@@ -64,6 +64,8 @@ class Predictions:
         h = 1/n + the weighted sum of squared scores.
     half : (n_new,) or (n_new, q) array
         Half the width of intervals for observations at ``level``; nan where there are none.
+    expected : (n_new,) or (n_new, q) array
+        How large errors are expected, by cross-validation; nan where nothing says so.
     t2, q : Diagnostic or None
         Of one response, where the model can tell.
     label, probability : (n_new,) and (n_new, K) arrays, or None
@@ -76,6 +78,7 @@ class Predictions:
     value: Array
     leverage: Array
     half: Array
+    expected: Array
     t2: Diagnostic | None = None
     q: Diagnostic | None = None
     label: npt.NDArray[Any] | None = None
@@ -286,12 +289,14 @@ class Predictor:
         elif len(self.responses) == 1 and self.responses[0].check is not None:
             names = ("t2", "q") if self.check.loadings is not None else ("t2",)
             facts |= {name: self._distance(name, rows, level) for name in names}
-        leverage = [self._leverage(one, rows) for one in self.responses]
-        half = [self._half_width(one, rows, level) for one in self.responses]
+        sizes = [self._widening(one, rows) for one in self.responses]
+        known = list(zip(self.responses, sizes, strict=True))
+        half = [self._half_width(one, rows, level, size) for one, size in known]
         return Predictions(
             value=self._stacked(values),
-            leverage=self._stacked(leverage),
+            leverage=self._stacked([self._leverage(one, rows) for one in self.responses]),
             half=self._stacked(half),
+            expected=self._stacked([math.sqrt(one.mean_square) * size for one, size in known]),
             **facts,
         )
 
@@ -322,7 +327,8 @@ class Predictor:
     def half_widths(self, X: Any, level: float = 0.95) -> Array:
         """Return half the widths of intervals from cross-validation. Shape (n_new,)."""
         rows = self._rows(X)
-        return self._stacked([self._half_width(one, rows, level) for one in self.responses])
+        every = [one.half_width(level) * self._widening(one, rows) for one in self.responses]
+        return self._stacked(every)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2, of several responses their mean; of a classifier the accuracy."""
@@ -384,18 +390,15 @@ class Predictor:
         std_error = np.full(len(center), np.nan)
         words = one.choice.get("intervals", f"Cross-validated errors ({method}).")
         if method == "normal":
-            normal, slope = one.require_normal(), abs(one.correction[0])
-            std_error = normal.std_error(rows[one.main.preparation])
-            if kind == "observation":
-                std_error = np.hypot(std_error, math.sqrt(one.noise_variance))
-            std_error, critical = slope * std_error, inference.critical_value(level, normal.df)
+            std_error = self._std_error(one, rows, kind)
+            critical = inference.critical_value(level, one.require_normal().df)
             half = critical * std_error
             if kind == "mean" and is_default and len(one.scores):
                 # That of a mean is never wider than that of an observation.
-                half = np.minimum(half, self._half_width(one, rows, level))
+                half = np.minimum(half, one.half_width(level) * self._widening(one, rows))
             words = inference.normal_words(self.in_words, kind, one.choice.get("covariance"))
         else:
-            half = self._half_width(one, rows, level)
+            half = one.half_width(level) * self._widening(one, rows)
         facts = {"level": level, "critical": critical, "assumptions": words}
         facts |= {"names": row_labels(X), "std_error": read_only(std_error)}
         return inference.interval_around(center, half, **facts)
@@ -441,12 +444,6 @@ class Predictor:
             slope_std_error=math.nan if is_turned else one.slope_std_error,
             tails=tails(one.scores, one.weights if len(one.weights) else None),
         )
-
-    def expected_errors(self, X: Any) -> Array:
-        """Return how large errors of new rows are expected, by cross-validation. Shape (n_new,)."""
-        one, rows = self._only(), self._rows(X)
-        spread = self._spread(one, rows)
-        return np.asarray(abs(one.correction[0]) * np.sqrt(one.mean_square * spread))
 
     def adjusted(
         self,
@@ -594,21 +591,30 @@ class Predictor:
         parts = [each.leverage(rows[each.preparation]) for each in one.members]
         return np.asarray(1.0 / self.n + np.sum(parts, axis=0))
 
-    def _half_width(self, one: Response, rows: Sequence[Centred], level: float) -> Array:
-        """Return half the widths of intervals from cross-validation; nan where there are none."""
-        if not len(one.scores):
-            return np.full(rows[0].rows.shape[0], np.nan)
-        spread = np.sqrt(self._spread(one, rows))
-        return np.asarray(abs(one.correction[0]) * one.half_width(level) * spread)
-
     @np.errstate(over="ignore")  # of a row beyond all measure it is infinite
-    def _spread(self, one: Response, rows: Sequence[Centred]) -> Array:
-        """Return 1 + 4 h n / n_f + 4 v, v how far the models of an average disagree."""
+    def _widening(self, one: Response, rows: Sequence[Centred]) -> Array:
+        """Return sqrt(1 + 4 h n / n_f + 4 v), v how far the models of an average disagree."""
         sums = np.sum([rows[each.preparation].times(each.coef) for each in one.members], axis=0)
         apart = [each.disagreement(rows[each.preparation], sums) for each in one.members]
         unit = one.rmsecv**2 / REACTION
         extra = np.sum(apart, axis=0) / unit if unit > 0 else 0.0
-        return np.asarray(1.0 + one.reach * self._leverage(one, rows) + extra)
+        spread = 1.0 + one.reach * self._leverage(one, rows) + extra
+        return np.asarray(abs(one.correction[0]) * np.sqrt(spread))
+
+    def _std_error(self, one: Response, rows: Sequence[Centred], kind: str) -> Array:
+        """Return standard errors of the mean or of observations, by method "normal"."""
+        error = one.require_normal().std_error(rows[one.main.preparation])
+        error = np.hypot(error, math.sqrt(one.noise_variance)) if kind != "mean" else error
+        return np.asarray(abs(one.correction[0]) * error)
+
+    def _half_width(
+        self, one: Response, rows: Sequence[Centred], level: float, widening: Array
+    ) -> Array:
+        """Return half the widths of the usual intervals for observations; nan if there are none."""
+        if one.usual_method == LEFT_OUT or not one.has_intervals:
+            return np.asarray(one.half_width(level) * widening)
+        critical = inference.critical_value(level, one.require_normal().df)
+        return np.asarray(critical * self._std_error(one, rows, "observation"))
 
     def _distance(
         self, name: str, rows: Sequence[Centred], level: float, limit: str | None = None
