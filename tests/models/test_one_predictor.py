@@ -81,7 +81,7 @@ def test_every_door_gives_the_same_numbers(name, tmp_path):
         np.testing.assert_allclose(answers.leverage, fitted.model_.leverage_at(NEW), **close)
         checked = check_calibration(door, NEW, Y[:9], level=0.9).columns
         expected = check_calibration(fitted, NEW, Y[:9], level=0.9).columns
-        for key in ("error", "expected", "lower"):
+        for key in ("error", "expected", "lower", "unlike"):
             np.testing.assert_allclose(checked[key], expected[key], **close)
         if answers.t2 is not None:
             for ours, theirs in ((answers.t2, hotelling_t2), (answers.q, q_residuals)):

@@ -46,8 +46,8 @@ noise_variance       sigma^2, or null if the data leave nothing to estimate it f
 normal               null, or an object: a matrix factor G (k, p), level (k), and df, the degrees of
                      freedom of the t distribution (Satterthwaite's nu)
 check                null, or an object: components, their number m, scale (p), a matrix of
-                     loadings L (m, p), a list residual_variances, lists t2, q and weights of
-                     held-out rows, and units, the number of these rows, or of groups of them
+                     loadings L (m, p), null of a kernel, a list residual_variances, lists t2, q and
+                     weights of held-out rows, and units, the number of these rows, or of groups
 adjustments          a list of corrections: kind, slope, intercept, date, reason, rows, parent
 class_models       null, or a list of objects, one for each class (DD-SIMCA): mean and scale (p),
                    null where a column does not vary; a matrix of loadings (p, A), variances (A) of
@@ -339,8 +339,6 @@ def _require_answers(model: Predictor) -> None:
     for i, one in enumerate(model.responses):
         ask = partial(model.prediction_interval, response=i)
         asked += [partial(ask, method=how) for how in one.interval_methods]
-    if len(model.responses) == 1 and model.check is not None:
-        asked += [model.hotelling_t2, model.q_residuals]
     try:
         answers = [ask(row) for ask in asked]
     except (LookupError, ArithmeticError, TypeError, ValueError) as error:

@@ -398,7 +398,7 @@ class FittedResponse(Response):
             and self.has_intervals
         ):
             values["normal"] = self._compact()
-        if keep and not path.rows.is_dual:
+        if keep:
             values["check"] = self.check
         return Response(**values)
 

@@ -250,7 +250,8 @@ def _predicted(
     # How far these rows are from those of the calibration.
     limits, farther = {}, {}
     if model.check is not None:
-        for ask in (model.hotelling_t2, model.q_residuals):
+        of_kernel = model.check.loadings is None
+        for ask in (model.hotelling_t2,) if of_kernel else (model.hotelling_t2, model.q_residuals):
             one = ask(used, level=CHECK_LEVEL)
             found[one.name], limits[one.name] = one.values, one.limit
             farther[one.name] = ask(used, level=REJECT_LEVEL).limit
