@@ -204,7 +204,7 @@ class Copies:
     outer: Array
 
 
-def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
+def perturbed_copies(spectrum: Spectrum) -> Copies:
     """Shift eigenvalues and z by their errors, turn z by the mixing angles, with random signs.
 
     The copies tell groups apart and leave small z what they are. All of them are within the error
@@ -212,7 +212,7 @@ def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
     equal ones stay equal, and zeros stay zero.
     """
     nodes = distinct_nodes(spectrum)
-    signs, outer = _signs(copies, len(nodes.z)), nodes.outer
+    signs, outer = _signs(len(nodes.z)), nodes.outer
     given, error, shifts = nodes.eigenvalues, nodes.eigenvalue_error, signs.shifts
     z, z_error = nodes.z, nodes.z_error
     if not spectrum.computed_basis:
@@ -220,7 +220,7 @@ def perturbed_copies(spectrum: Spectrum, copies: int = COPIES) -> Copies:
         error, z_error, shifts = _EPS * given, _EPS * np.abs(z), shifts[:, :, nodes.group]
     # An eigenvalue at the edge of the numerical rank must stay positive.
     lam = np.maximum(given + shifts[0] * error, given / 2)
-    seen = outer + _shifts(copies, len(outer)) * nodes.outer_error
+    seen = outer + _shifts(len(outer)) * nodes.outer_error
     rotated = nodes.root * z
     root = np.where(nodes.root == 1.0, 1.0, np.sqrt(lam))
     moved = shifts[1] * z_error
@@ -264,10 +264,10 @@ class _Signs:
 
 
 @lru_cache(maxsize=4)
-def _shifts(copies: int, c: int) -> Array:
+def _shifts(c: int) -> Array:
     """Return a row of zeros, and random numbers of order one below."""
     rng = np.random.default_rng(2012)
-    return read_only(np.concatenate([np.zeros((1, c)), _uneven(rng, (copies, c))]))
+    return read_only(np.concatenate([np.zeros((1, c)), _uneven(rng, (COPIES, c))]))
 
 
 def _uneven(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -276,21 +276,23 @@ def _uneven(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 @lru_cache(maxsize=4)
-def _signs(copies: int, g: int) -> _Signs:
+def _signs(g: int) -> _Signs:
     """Return zeros for the nodes themselves and random signs for their copies."""
     rng = np.random.default_rng(2011)
-    shifts = np.zeros((2, 1 + copies, g))
-    shifts[:, 1:] = _uneven(rng, (2, copies, g))
+    shifts = np.zeros((2, 1 + COPIES, g))
+    shifts[:, 1:] = _uneven(rng, (2, COPIES, g))
     # One copy tells all neighbours apart.
     shifts[0, 1] = np.abs(shifts[0, 1]) * (1.0 - 2.0 * (np.arange(g) % 2))
-    of_pair = rng.choice([-1.0, 1.0], (copies, g, _NEIGHBOURS + 1))
+    of_pair = rng.choice([-1.0, 1.0], (COPIES, g, _NEIGHBOURS + 1))
+    # Two copies turn in opposite directions: not both can undo what the decomposition did.
+    of_pair[1] = -of_pair[0]
     neighbour = _neighbours(g)
     here = np.arange(g)[:, None]
     # One sign for both nodes of a pair: their mixing angles are opposite already.
     low, distance = np.minimum(here, neighbour), np.abs(here - neighbour)
     turns = np.concatenate([np.zeros((1, *neighbour.shape)), of_pair[:, low, distance]])
     # Entries of one size would only swap the two directions of a pair.
-    mirrors = rng.uniform(-1.0, 1.0, (1 + copies, g))
+    mirrors = rng.uniform(-1.0, 1.0, (1 + COPIES, g))
     return _Signs(shifts=read_only(shifts), turns=read_only(turns), mirrors=read_only(mirrors))
 
 
