@@ -173,12 +173,13 @@ def run(
     pairs, pair, part = np.empty((M, 2, F1, N)), np.empty((2, F1, N)), np.empty((F1, N))
     A, D, a, d = pairs[:, 0], pairs[:, 1], pair[0], pair[1]  # scores and duals; the next ones
     earlier, duals = A.transpose(1, 0, 2), D.transpose(1, 0, 2)
-    Q, noise = np.empty((2, M, F1))
+    Q, noise = np.empty((2, M, F1))  # loadings; squared rounding of scores, relative to them
     ended = np.zeros((M, F1), dtype=bool)
     kept = slice(None) if keep else slice(-1, None)  # folds whose coefficients may be asked for
     triangle, directions = np.zeros((M, F1 if keep else 1, M)), np.empty((M, 1, 0))
     missing = op.total  # squares of y, and of X, that are not explained yet
     rest = missing if op.squares_condition else op.trace
+    squared = np.square(_EPS * op.extent) * op.total
     k, T = 0, None
     for j in range(M):
         if j == FIRST_COMPONENTS and enough is not None:
@@ -191,6 +192,8 @@ def run(
         directions[j] = direction[kept]
         if not op.squares_condition:
             gradient = np.vecdot(r, a)  # |D^-1 X'W r|^2
+            if j:
+                missing = np.maximum(missing - np.square(Q[j - 1]), _EPS * op.total)
         if j:
             # But for rounding a new score has a share of the last one only (Lanczos). What rounding
             # adds is small once that is off, so that the earlier ones need to come off but once.
@@ -202,7 +205,7 @@ def run(
         squares = np.vecdot(a, d)
         if j:
             # Beside rows that are very far away it is not small: then once more.
-            if np.any(np.vecdot(shares, shares) > squares):
+            if (np.vecdot(shares, shares) > squares).any():
                 again = np.matvec(duals[:, :j], a)
                 a -= np.vecmat(again, earlier[:, :j], out=part)
                 shares += again
@@ -214,28 +217,25 @@ def run(
         # the condition number. Of two products with X, the first is off by eps |X| |r|, and r by
         # eps |y|; the second takes this to the scores by what is left of X, and adds eps |X| |X'r|.
         if op.squares_condition:
-            rounding = _EPS**2 * op.extent**2 * op.total / squares
+            np.divide(squared, squares, out=noise[j])
         else:
             first = (op.extent * missing + rest * op.total) * rest
-            rounding = 2.0 * _EPS**2 * (first + op.extent * gradient) / squares
+            noise[j] = 2.0 * _EPS**2 * (first + op.extent * gradient) / squares
             taken = squares + np.vecdot(shares, shares) if j else squares
             rest = np.maximum(rest - taken / gradient, _EPS * op.extent)
-        np.sqrt(rounding, out=noise[j])
         length = np.sqrt(squares)
-        inverse = 1.0 / length
-        if not np.maximum.reduce(noise[j]) < _CERTAIN:  # or nan, where squares are negative
-            if not noise[j, -1] < _CERTAIN:
+        np.divide(pair, length[:, None], out=pairs[j])
+        if not np.maximum.reduce(noise[j]) < _CERTAIN**2:  # or nan, where squares are negative
+            if not noise[j, -1] < _CERTAIN**2:
                 break  # the fit to all rows is complete
-            over = ~(noise[j] < _CERTAIN)
-            length[over], inverse[over], noise[j, over], ended[j, over] = 1.0, 0.0, 0.0, True
+            over = ~(noise[j] < _CERTAIN**2)
+            length[over], pairs[j, :, over], noise[j, over], ended[j, over] = 1.0, 0.0, 0.0, True
         triangle[j, :, j] = length[kept]
-        np.multiply(pair, inverse[:, None], out=pairs[j])
         # What the component explains.
         q = np.vecdot(A[j], r, out=Q[j])
         r -= np.multiply(q[:, None], D[j], out=part)
-        missing = np.maximum(missing - q**2, _EPS * op.total)
         k = j + 1
-    Q, A, noise, ended = Q[:k], A[:k], noise[:k], ended[:k]
+    Q, A, noise, ended = Q[:k], A[:k], np.sqrt(noise[:k]), ended[:k]
     T, fold = op.scores(A) if T is None or len(T) < k else T, op.fold
     sums = np.zeros((2, k + 1, len(fold)))
     np.divide(1.0, op.n.take(fold), out=sums[0, 0])
