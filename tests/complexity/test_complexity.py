@@ -242,7 +242,8 @@ def test_a_step_that_looks_at_y_is_counted_by_perturbing_it(model):
     y = X[:, 0] + X[:, 1] + rng.normal(size=40)
     with pytest.raises(NotAvailableError, match="looks at"):
         degrees_of_freedom(model, X, y, "exact")
-    found = degrees_of_freedom(model, X, y, n_draws=200, step=0.01)
+    found = degrees_of_freedom(model, X, y, n_draws=200)
+    assert "0.02 x the noise's" in found.message
     assert found.method == "monte-carlo"
     step = 1e-5
     derivative = sum(
@@ -389,6 +390,12 @@ def test_default_step_depends_on_jumps_and_is_stated(data):
     pipeline = make_pipeline(StandardScaler(), SVR())
     stated = degrees_of_freedom(pipeline, X, y, n_draws=4).message
     assert "0.02 x the noise's (5-fold cross-validation)" in stated
+    for model in (
+        make_pipeline(SelectKBest(f_regression, k=2), SVR()),
+        PLSRegressor("bic"),
+    ):  # a choice jumps
+        stated = degrees_of_freedom(model, X, y, n_draws=4).message
+        assert "0.5 x the noise's (5-fold cross-validation)" in stated
     given = degrees_of_freedom(SVR(), X, y, n_draws=4, noise=4.0, step=0.25).message
     assert "standard deviation 0.5 = 0.25 x the noise's (as given)" in given
 

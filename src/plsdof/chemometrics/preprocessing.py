@@ -634,6 +634,8 @@ class AdaptiveColumns(UnitVariance):
     array([0., 1., 0.])
     """
 
+    looks_at_y = True
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn means, standard deviations and coefficients."""
         super().fit(X, y, sample_weight)

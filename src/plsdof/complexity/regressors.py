@@ -143,8 +143,8 @@ def degrees_of_freedom(
         5-fold cross-validation.
     step : float, optional
         Standard deviation of the perturbations in units of the noise's; by default 0.02 for fits
-        that are known to have no jumps (support vectors, Huber, generalised linear models), 0.5
-        for all others.
+        that are known to have no jumps (support vectors, Huber, generalised linear models,
+        estimators of this package whose size is given), 0.5 for all others.
     rng : int or numpy Generator
         Seeds the perturbations, and whatever in the estimator has ``random_state=None``. The
         result does not depend on ``n_jobs``.
@@ -231,7 +231,7 @@ def degrees_of_freedom(
     source = "5-fold cross-validation" if noise is None else "as given"
     guess = noise if noise is not None else _cross_validated_noise(estimator, X, y, seed)
     deviation = math.sqrt(as_one_positive(guess, "noise", or_zero=noise is None))
-    fraction = as_one_positive(_default_step(estimator) if step is None else step, "step")
+    fraction = as_one_positive(_default_step(model) if step is None else step, "step")
     # Below this, rounding of y + perturbation shows in the third digit of a draw.
     if not fraction * deviation > 1e-12 * float(np.max(np.abs(y))):
         raise InvalidInputError(
@@ -275,11 +275,24 @@ def _in_words(estimate: "MonteCarlo", step: str, exact: "Formula | None", reason
     return " ".join(said)
 
 
-def _default_step(estimator: Any) -> float:
-    """Return the step for a fit: small for known regressors, and Pipelines, without jumps."""
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+def _default_step(model: Any) -> float:
+    """Return the step for a fitted model: small where neither it nor what comes before it jumps."""
+    *before, last = [one for _, one in model.steps] if hasattr(model, "steps") else [model]
     package, name = _class_of(last)
-    return _SMOOTH_STEP if package == "sklearn" and name in _SMOOTH else _STEP
+    given = getattr(last, "selection_", model) is None  # an estimator of ours that chose nothing
+    smooth = given or (package == "sklearn" and name in _SMOOTH)
+    return _SMOOTH_STEP if smooth and all(map(_is_smooth, before)) else _STEP
+
+
+def _is_smooth(transformer: Any) -> bool:
+    """Tell whether a transformer ignores y, or is one of ours: none of those jumps."""
+    if getattr(transformer, "looks_at_y", False):
+        return True
+    try:
+        _require_blind(transformer)
+    except NotAvailableError:
+        return False
+    return True
 
 
 # Exact formulas
@@ -431,7 +444,7 @@ _BLIND = (
     "sklearn.impute",
     "sklearn.preprocessing",
 )
-_SUPERVISED = ("TargetEncoder", "AdaptiveColumns")
+_SUPERVISED = ("TargetEncoder",)
 # Transformers that are made of others, and where these are.
 _CONTAINERS = {
     "ColumnTransformer": "transformers",
