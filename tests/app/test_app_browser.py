@@ -200,7 +200,9 @@ def test_from_a_file_to_a_prediction(browser, address):
     assert "nothing to adjust" in find(browser, "#adjust").text
     picture(browser, "app-check")
     go(browser, "out")
-    wait_until(browser, "return document.getElementById('python').textContent.includes('analyse')")
+    wait_until(
+        browser, "return document.getElementById('python').textContent.includes('workbench.fit')"
+    )
     command = browser.execute_script("return document.getElementById('command').textContent")
     assert command == "plsdof fit gasoline.csv --response octane"
     assert_stays_here(browser, address)

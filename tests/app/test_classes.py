@@ -37,7 +37,7 @@ def test_a_response_of_text_is_shown_and_listed_as_a_trial(page, table):
     assert trial["summary"]["n"] == 60
     assert page.client.get("/table").json()["error"] == {}
     page.post("/event", json={"do": "release", "trial": found["trial"]})
-    assert "PLSClassifier" in page.client.get("/export").json()["python"]
+    assert "response=('kind',)" in page.client.get("/export").json()["python"]
 
 
 def test_classes_are_those_of_the_command_line(page, table):

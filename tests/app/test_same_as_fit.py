@@ -9,7 +9,9 @@ from _helpers.command_line import GASOLINE, OZONE, run, run_json
 
 from plsdof.errors import InvalidInputError
 from plsdof.models.writing import plain
-from plsdof.workbench.analysis.tables import result_of
+from plsdof.workbench.analysis.classes import ClassAnalysis
+from plsdof.workbench.analysis.result import in_text
+from plsdof.workbench.analysis.tables import merit_table, result_of
 from plsdof.workbench.app.session import Session, arguments
 from plsdof.workbench.cli.browser import CommandLine
 from plsdof.workbench.report._numbers import rounded_one
@@ -57,6 +59,22 @@ def command(desk):
     return desk.session.tools.command(arguments(desk.options))
 
 
+def python(desk):
+    """Return the lines of Python that do the same."""
+    return desk.session.tools.python(arguments(desk.options))
+
+
+def same_in_python(desk):
+    """Compare the coefficients at hand with what lines of Python give."""
+    names = {}
+    exec(python(desk), names)
+    analysis = desk.worker.bench.analysis(desk.session.state.options)
+    # Coefficients of one model and of all at once differ by rounding.
+    close = {"rtol": 1e-10, "atol": 1e-12 * np.abs(analysis.model.coef).max()}
+    np.testing.assert_allclose(names["found"].analysis.model.coef, analysis.model.coef, **close)
+    return names["found"].analysis
+
+
 def same(desk, command):
     """Compare the analysis at hand with what the command line gives in the same folder."""
     mine = plain(result_of(desk.worker.bench.analysis(desk.session.state.options)).content())
@@ -67,7 +85,8 @@ def assert_same(mine, command):
     """Compare content with what the command line prints; return this."""
     found = run_json(*command[1:])
     for one in (mine, found):
-        one["recipe"].pop("made")
+        one["recipe"].pop("made", None)
+        one.pop("created", None)
     assert json.loads(json.dumps(mine)) == {name: found[name] for name in mine}
     return found
 
@@ -95,16 +114,54 @@ def test_the_lines_of_python_give_the_same_coefficients(desk, events, capsys):
     desk.add({"gasoline.csv": GASOLINE.read_bytes()}, "", "table")
     for event in events:
         desk.session.apply(event)
-    options = desk.session.state.options
-    names = {}
-    exec(desk.worker.ask("python", options), names)
-    analysis = desk.worker.bench.analysis(options)
-    # Coefficients of one model and of all at once differ by rounding.
-    scale = np.abs(analysis.model.coef).max()
-    close = {"rtol": 1e-10, "atol": 1e-12 * scale}
-    np.testing.assert_allclose(names["found"].model.coef, analysis.model.coef, **close)
-    assert names["found"].choice == analysis.choice
-    assert analysis.choice in capsys.readouterr().out
+    assert same_in_python(desk).choice in capsys.readouterr().out
+
+
+KINDS = {
+    "classes": [sets(response=["kind"], missing="drop")],
+    "classes by folds": [sets(response=["kind"], cv="5", components=2, missing="drop")],
+    "classes of prepared rows": [
+        sets(response=["kind"], missing="drop"),
+        steps(("snv", True)),
+        EXCLUDE,
+    ],
+    "a response with holes": [sets(response=["fat"], missing="drop")],
+    "holes filled": [sets(response=["ash"], missing="impute", max_components=6)],
+    "names and a range": [sets(response=["ash"], features=["1100:1110", "ratio"], missing="drop")],
+    "groups": [sets(response=["ash"], groups="batch", missing="drop")],
+}
+
+
+@pytest.mark.parametrize("events", KINDS.values(), ids=KINDS)
+def test_classes_holes_and_groups_are_those_of_the_command_line(desk, events):
+    rng = np.random.default_rng(3)
+    kinds, X = np.repeat(["corn", "rye", "oat"], 16), rng.normal(size=(48, 9))
+    frame = pd.DataFrame(X, columns=[str(1100 + 2 * j) for j in range(9)]).round(3)
+    frame += 2.0 * np.repeat(np.eye(9)[:3], 16, axis=0)
+    frame = frame.assign(
+        ratio=X[:, 0].round(2), kind=kinds, batch=[f"b{i // 4}" for i in range(48)]
+    )
+    frame["fat"] = (X[:, 1] - X[:, 4] + 0.1 * rng.normal(size=48)).round(3)
+    frame["ash"] = (X[:, 2] + 0.1 * rng.normal(size=48)).round(3)
+    frame.loc[[3, 9], "fat"] = np.nan
+    frame.loc[[11], "1104"] = np.nan if events[0]["options"]["response"] == ["ash"] else 0.0
+    desk.add({"kinds.csv": frame.to_csv(index=False).encode()}, "", "table")
+    for event in events:
+        desk.session.apply(event)
+    analysis = desk.worker.bench.analysis(desk.options)
+    found = analysis.result if isinstance(analysis, ClassAnalysis) else result_of(analysis)
+    printed = assert_same(plain(found.content()), command(desk))
+    shown = desk.view(None)
+    said = dict(shown["answer"]["facts"])
+    if isinstance(analysis, ClassAnalysis):
+        assert shown["classes"]["matrix"] == np.asarray(analysis.errors["left-out"].matrix).tolist()
+        assert said["misclassified"].startswith(
+            in_text(100 * printed["error"]["left-out"], 5.0)[:1]
+        )
+    else:
+        merit = merit_table(analysis.merit).columns["rmse"].texts()
+        trial = next(one for one in desk.state()["trials"] if one["key"] == shown["trial"])
+        assert list(trial["summary"]["shown"].values()) == merit
 
 
 def test_every_step_of_a_session_replayed_by_the_command_line_gives_the_same(desk):
@@ -140,33 +197,24 @@ def test_a_table_of_many_kinds_of_columns_is_fitted_alike(desk):
     desk.session.apply(sets(exclude=["-c"], test_rows=["Sample=s3,s4"]))
     same(desk, command(desk))
     names = {}
-    exec(desk.worker.ask("python", desk.session.state.options), names)
+    exec(python(desk), names)
     analysis = desk.worker.bench.analysis(desk.session.state.options)
-    np.testing.assert_array_equal(names["found"].model.coef, analysis.model.coef)
+    np.testing.assert_array_equal(names["found"].analysis.model.coef, analysis.model.coef)
     desk.session.apply(sets(features=["-c", "a"], exclude=None))
     same(desk, command(desk))
 
 
-def test_columns_that_are_not_side_by_side_are_named_in_python(desk):
+def test_python_joins_tables_and_leaves_columns_out_too(desk):
     desk.add({"ozone.csv": OZONE.read_bytes()}, "", "table")
     desk.session.apply(sets(response=["V4"], missing="drop", exclude=["V6"]))
-    same(desk, command(desk))
-    text = desk.worker.ask("python", desk.session.state.options)
-    assert "table.names[" not in text
-    names = {}
-    exec(text, names)
-    analysis = desk.worker.bench.analysis(desk.session.state.options)
-    np.testing.assert_array_equal(names["found"].model.coef, analysis.model.coef)
-
-
-def test_what_python_has_no_short_lines_for_is_said(desk):
-    rows = ["no,a,b"] + [f"c{i},{i * i % 5},{i % 3}" for i in range(9)]
-    lab = ["Sample,fat"] + [f"c{i},{i}" for i in range(9)]
+    same_in_python(desk)
+    rows = ["no,a,b"] + [f"c-{i},{i * i % 5},{i % 3}" for i in range(9)]
+    lab = ["Sample,fat"] + [f"c{i if i < 2 else f'-{i}'},{i}" for i in range(9)]
     desk.add({"x.csv": "\n".join(rows).encode()}, "", "table")
     desk.add({"lab.csv": "\n".join(lab).encode()}, "", "response_file")
-    desk.session.apply(sets(response=["fat"]))
-    assert desk.worker.ask("python", desk.session.state.options).startswith("# response_file")
+    desk.session.apply(sets(response=["fat"], ids_alike=True))
     same(desk, command(desk))
+    same_in_python(desk)
 
 
 def test_a_fit_needs_a_response(desk):

@@ -214,8 +214,8 @@ class Desk:
     def export(self, response: str) -> dict[str, Any]:
         """Return what gives the model of a released response again: a command, and Python."""
         options = self._released(response)
-        command = self.session.tools.command(arguments(options))
-        return {"command": command, "python": self.worker.ask("python", options)}
+        tools, asked = self.session.tools, arguments(options)
+        return {"command": tools.command(asked), "python": tools.python(asked)}
 
     def file(self, kind: str, response: str) -> tuple[bytes, str]:
         """Return a file to keep, and what it is called."""

@@ -54,6 +54,9 @@ class Tools(Protocol):
     def command(self, options: Options) -> list[str]:
         """Return the words of the command line that does the same."""
 
+    def python(self, options: Options) -> str:
+        """Return lines of Python that do the same."""
+
     def table(self, options: Options) -> Table:
         """Return the table that is read, joined if that is asked for."""
 

@@ -6,7 +6,7 @@ A report is a view that was frozen: the page draws the same content by the same 
 import re
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -25,7 +25,6 @@ from plsdof.plotting.style import feature_axis, readable
 from plsdof.workbench.analysis import Analysis
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import Rows, TableProblem
-from plsdof.workbench.analysis.remarks import in_ranges
 from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, in_text, significant
 from plsdof.workbench.analysis.tables import merit_table
 from plsdof.workbench.app.session import Options, Tools, arguments, key_of
@@ -235,13 +234,6 @@ class Workbench:
     def summary(self, options: Options) -> dict[str, Any]:
         """Return what a list of trials shows of the analysis that options ask for."""
         return summary(self.analysis(options))
-
-    def python(self, options: Options) -> str:
-        """Return lines of Python that give the same analysis."""
-        table, analysis = self.tools.table(arguments(options)), self.analysis(options)
-        if isinstance(analysis, ClassAnalysis):
-            return "# Classes: see PLSClassifier."
-        return "\n".join(_python(table, analysis, options))
 
     def write(self, options: Options, kind: str, adjusted: Adjusted) -> bytes:
         """Return a file: "report", "model", "out" (a workbook) or "plot"."""
@@ -467,8 +459,8 @@ def _cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else readable(str(value), 40)
 
 
-# The answer, one model in a line, rows that were excluded, and Python
-# ---------------------------------------------------------------------
+# The answer, one model in a line, and rows that were excluded
+# ------------------------------------------------------------
 
 
 def with_error(value: float, error: float) -> str:
@@ -625,42 +617,3 @@ def _excluded(
         "why": [reasons[str(one)] for one in numbers],
         **view.others(rows),
     }
-
-
-_PLAIN = {"file", "response", "features", "exclude", "groups", "label", "chain", "test"}
-_PLAIN |= {"excluded", "sheet", "header_row", "skip_rows", "transpose", "na", "test_rows"}
-_PLAIN |= {"split"}  # the rows themselves are named
-
-
-def _python(table: Table, analysis: Analysis, options: Options) -> Iterator[str]:
-    """Write the analysis in Python: the same rows, columns and request."""
-    data, request = analysis.data, analysis.request
-    fields = dict(vars(request))
-    asked = {n: v for n, v in fields.items() if v != type(request).__dataclass_fields__[n].default}
-    strange = set(options) - _PLAIN - set(fields)
-    strange -= {"missing"} if options.get("missing") == "drop" else set()
-    if strange or not isinstance(data, TableProblem):
-        yield f"# {', '.join(sorted(strange))}: on the command line only."
-        return
-    how = "".join(f", {name}={options[name]!r}" for name in _READING if name in options)
-    places = [table.names.index(name) for name in data.names]
-    first, last = places[0], places[-1]
-    is_slice = places == list(range(first, last + 1))
-    names = f"table.names[{first}:{last + 1}]" if is_slice else repr(tuple(data.names))
-    groups = "" if data.groups is None else f", groups=labels_of(table, {data.grouped_by!r})[rows]"
-    yield "import numpy as np"
-    yield "from plsdof.workbench.analysis import Request, analyse"
-    yield "from plsdof.workbench.tables import read_table"
-    if groups:
-        yield "from plsdof.workbench.tables.joining import labels_of"
-    yield ""
-    yield f"table = read_table({options['file']!r}{how})"
-    yield f"names = {names}"
-    ranges = [part.split(":") for part in in_ranges(data.rows.numbers.tolist()).split(",")]
-    parts = [f"*range({one[0]}, {int(one[-1]) + 1})" if len(one) > 1 else one[0] for one in ranges]
-    yield f"rows = np.isin(table.row_numbers, [{', '.join(parts)}])"
-    yield "X = table.with_names(table.numbers(names), names)[rows]"
-    yield f"y = table.numbers(({data.response!r},))[rows, 0]"
-    given = ", ".join(f"{name}={value!r}" for name, value in asked.items())
-    yield f"found = analyse(X, y, Request({given}), response={data.response!r}{groups})"
-    yield "print(found.choice)"

@@ -96,6 +96,23 @@ class CommandLine:
         _asked_for(options)
         return ["plsdof", "fit", *_words(options)]
 
+    def python(self, options: dict[str, Any]) -> str:
+        """Return lines of Python that do the same."""
+        file, reading, request = _asked_for(options)
+        lines = [
+            "from pathlib import Path",
+            "from plsdof import workbench",
+            "from plsdof.workbench.analysis import Request",
+            "from plsdof.workbench.tables.joining import JoinedReading",
+            "",
+            f"request = {_in_python(request)}",
+            f"reading = {_in_python(JoinedReading(**vars(reading)))}",
+            f"table = reading.with_response([{_value(file)}], request.response, request.label)",
+            "(found,) = workbench.fit(table, request, reading)",
+            'print(*found.result.sentences.values(), sep="\\n")',
+        ]
+        return "\n".join(lines)
+
     def table(self, options: dict[str, Any]) -> Table:
         """Return the table that is read, joined if that is asked for."""
         file, reading, request = _asked_for(options)
@@ -180,6 +197,17 @@ def _asked_for(options: dict[str, Any]) -> tuple[Path, JoinedReading, Request]:
     """Return what options ask for."""
     found: tuple[Path, JoinedReading, Request] = parse(_asked, list(_words(options)))
     return found
+
+
+def _in_python(asked: Any) -> str:
+    """Write what differs from the defaults of a request."""
+    usual = type(asked)()
+    given = {name: value for name, value in vars(asked).items() if value != getattr(usual, name)}
+    return f"{type(asked).__name__}({', '.join(f'{k}={_value(v)}' for k, v in given.items())})"
+
+
+def _value(value: Any) -> str:
+    return f"Path({str(value)!r})" if isinstance(value, Path) else repr(value)
 
 
 def _words(options: dict[str, Any]) -> Iterator[str]:

@@ -20,7 +20,7 @@ function tableOf(head, body, facts) {
     return isName ? heading(one, "row") : made("td", { className: isWords(one) ? "text" : "" }, one);
   };
   const lines = body.map((cells) => element("tr", ...cells.map(cell)));
-  const heads = head.map((name, k) => made("th", { scope: "col", className: body.some((cells) => isWords(cells[k])) ? "text" : "" }, name));
+  const heads = head.map((name, k) => (name ? made("th", { scope: "col", className: body.some((cells) => isWords(cells[k])) ? "text" : "" }, name) : element("td")));
   return made("table", facts || {}, element("thead", element("tr", ...heads)), element("tbody", ...lines));
 }
 

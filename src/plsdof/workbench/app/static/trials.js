@@ -35,7 +35,7 @@ function trialRow(one, i) {
   const now = one.key === session.trial;
   const acts = element("span",
     button("Open", () => send({ do: "open", trial: one.key }), { disabled: now, "aria-label": "Open trial " + (i + 1) }), " ",
-    button(one.released ? "Released" : "Release", () => send({ do: "release", trial: one.key, on: !one.released }), { ariaPressed: String(one.released), "aria-label": "Release trial " + (i + 1) }));
+    button(one.released ? "Released" : "Release", () => send({ do: "release", trial: one.key, on: !one.released }), { ariaPressed: String(one.released), "aria-label": (one.released ? "Released" : "Release") + " trial " + (i + 1) }));
   return [box, i + 1 + (now ? " (now)" : ""), element("bdi", one.response), element("bdi", one.words), summary.n, summary.model, summary.dof, ...kinds().map((kind) => summary.shown[kind] || ""), note, acts];
 }
 
