@@ -665,7 +665,9 @@ def hold_out(
     watch = None if patience is None else enough
     with threads_for_products(split.count + 1, (n, width)):
         for make in problem.operators(split, n_components):
-            found = _attempt((n, p), make, split, n_components, watch, keep)
+            # A look at the first errors would be one more pass over rows that are not in memory.
+            look = None if make.features and not given.in_memory else watch
+            found = _attempt((n, p), make, split, n_components, look, keep)
             errors = rmse(found.residuals)
             if patience is not None:
                 errors = errors[: _looked_at(errors, patience)]

@@ -27,6 +27,8 @@ _APART = 1e-2
 # Rows whose squared distance from the mean is within so many times the average are like all others:
 # `_SAFETY` covers them.
 _LIKE_OTHERS = 2.0
+# Running sums of longer rows are made in place: memory counts, and calls do not.
+_LONG_ROWS = 10_000
 
 
 # In the space of the samples: products with X, or with a Gram matrix
@@ -471,7 +473,14 @@ def _away(whole: Array, fitted: Array, n: Array, weights: Array | None) -> Array
 
 
 def running(values: Array) -> Array:
-    """Return sums of the first rows, as a product: np.cumsum along rows takes longer."""
+    """Return sums of the first rows: in place if they are long, else as a product.
+
+    np.cumsum along rows takes longer.
+    """
+    if values.shape[-1] > _LONG_ROWS:
+        for i in range(1, values.shape[-2]):
+            values[..., i, :] += values[..., i - 1, :]
+        return values
     return np.asarray(_lower(values.shape[-2]) @ values)
 
 

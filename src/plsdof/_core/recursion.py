@@ -243,7 +243,9 @@ def run(
     # Rounding of a score moves its loading, and with it the predictions by the size of the score;
     # and the direction of the score, by as much as the row is far away.
     lost, away = noise * np.abs(Q), sums[0, 0] + op.away.take(fold)
-    np.multiply(lost.take(fold, axis=1), np.sqrt(squared + away), out=sums[1, 1:])
+    moved = np.add(squared, away, out=sums[1, 1:])
+    np.sqrt(moved, out=moved)
+    moved *= lost.take(fold, axis=1)
     fit_error = np.zeros(k + 1)
     np.add.accumulate(lost[:, -1] * (_SAFETY / math.sqrt(op.n[-1])), out=fit_error[1:])
     leverage, error = running(sums)
@@ -275,5 +277,5 @@ def _residuals(op: Operator, T: Array, Q: Array) -> Array:
     """Return responses of the held-out rows minus predictions with 0..k components. (k + 1, N)."""
     found = np.empty((len(Q) + 1, len(op.fold)))
     op.ybar.take(op.fold, out=found[0])
-    np.multiply(T, Q.take(op.fold, axis=1), out=found[1:])
+    np.multiply(Q.take(op.fold, axis=1, out=found[1:], mode="clip"), T, out=found[1:])
     return np.subtract(op.y, running(found), out=found)
