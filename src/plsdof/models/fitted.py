@@ -15,7 +15,7 @@ from plsdof._core.paths import PLSPath
 from plsdof._core.threads import cached_property
 from plsdof.chemometrics import diagnostics
 from plsdof.chemometrics import rows as distances
-from plsdof.chemometrics.checks import SlopeTest, own_line
+from plsdof.chemometrics.checks import own_line
 from plsdof.errors import NotAvailableError
 from plsdof.inference import intervals as inference
 from plsdof.inference.covariance import covariance_root
@@ -224,6 +224,11 @@ class FittedMember(Member):
         return Member(**{one.name: getattr(self, one.name) for one in kept})
 
 
+def _held_out(name: str, otherwise: Any = math.nan) -> Any:
+    """Return a property of `FittedResponse`: what held-out rows say."""
+    return property(lambda self: self.of_held_out.get(name, otherwise))
+
+
 class FittedResponse(Response):
     """One response of a fitted model."""
 
@@ -282,38 +287,32 @@ class FittedResponse(Response):
             found |= {name: getattr(model.selection, name) for name in _CHOSEN}
         return found
 
-    @property
-    def scores(self) -> Array:
-        """Cross-validated errors in units of what is expected at them."""
-        return read_only(np.zeros(0)) if self.left_out is None else self.model.scores
+    @cached_property
+    def of_held_out(self) -> Mapping[str, Any]:
+        """What held-out rows say: entries of a response, nothing where no rows were kept."""
+        model, left = self.model, self.left_out
+        if left is None:
+            return {}
+        line, weights = own_line(model), left.sample_weight
+        return {
+            "scores": model.scores,
+            "weights": read_only(np.zeros(0) if weights is None else weights),
+            "groups": math.nan if left.groups is None else float(left.groups),
+            "spent": model.spent,
+            "reach": REACTION / left.fitted_share,
+            "rmsecv": model.rmse,
+            "slope": line.slope,
+            "slope_std_error": line.std_error,
+        }
 
-    @property
-    def weights(self) -> Array:
-        """Weights of the rows; empty if all are one."""
-        left = self.left_out
-        none = left is None or left.sample_weight is None
-        return read_only(np.zeros(0)) if none else left.sample_weight
-
-    @property
-    def groups(self) -> float:
-        """Number of groups that were left out together."""
-        left = self.left_out
-        return math.nan if left is None or left.groups is None else float(left.groups)
-
-    @property
-    def spent(self) -> float:
-        """Degrees of freedom that are lost for intervals."""
-        return 1.0 if self.left_out is None else self.model.spent
-
-    @property
-    def reach(self) -> float:
-        """How much intervals widen with the leverage."""
-        return 0.0 if self.left_out is None else REACTION / self.left_out.fitted_share
-
-    @property
-    def rmsecv(self) -> float:
-        """Root mean squared cross-validated error."""
-        return math.nan if self.left_out is None else self.model.rmse
+    scores = _held_out("scores", np.zeros(0))
+    weights = _held_out("weights", np.zeros(0))
+    groups = _held_out("groups")
+    spent = _held_out("spent", 1.0)
+    reach = _held_out("reach", 0.0)
+    rmsecv = _held_out("rmsecv")
+    slope = _held_out("slope")
+    slope_std_error = _held_out("slope_std_error")
 
     @property
     def sec(self) -> float:
@@ -323,21 +322,6 @@ class FittedResponse(Response):
             return math.nan
         df = self.left_out.n - model.parameter - 1.0
         return math.sqrt(max(model.rss, 0.0) / df) if df > 0 else math.nan
-
-    @cached_property
-    def line(self) -> SlopeTest:
-        """The line of the response on cross-validated predictions."""
-        return SlopeTest() if self.left_out is None else own_line(self.model)
-
-    @property
-    def slope(self) -> float:
-        """Slope of the response on cross-validated predictions."""
-        return self.line.slope
-
-    @property
-    def slope_std_error(self) -> float:
-        """Standard error of the slope."""
-        return self.line.std_error
 
     @property
     def noise_variance(self) -> float:

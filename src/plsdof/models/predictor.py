@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_softmax
+from scipy.special import softmax
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.display import data_frame, model_in_words, one_line, plural
@@ -282,8 +282,9 @@ class Predictor:
         if (labels := row_labels(X)) is not None:
             facts["names"] = tuple(labels)
         if self.labels:
-            facts |= {"classes": self.classes_, "probability": self._probability(values)}
-            facts["label"] = facts["classes"][facts["probability"].argmax(axis=1)]
+            probability = softmax(np.column_stack(values), axis=1)
+            facts |= {"classes": self.classes_, "probability": probability}
+            facts["label"] = self.classes_[probability.argmax(axis=1)]
             if self.class_models:
                 facts["belongs"] = belongs(self.class_models, rows[0].dense() + rows[0].mean)
         elif len(self.responses) == 1 and self.responses[0].check is not None:
@@ -302,22 +303,20 @@ class Predictor:
 
     def predict(self, X: Any) -> Any:
         """Predict new rows. Shape (n_new,), or (n_new, q) if y had columns; labels of classes."""
-        rows = self._rows(X)
-        values = [self._value(one, rows) for one in self.responses]
+        values = self._values(X)
         if self.labels:
-            return self.classes_[self._probability(values).argmax(axis=1)]
-        return self._stacked(values)
+            return self.classes_[values.argmax(axis=1)]
+        return values[:, 0] if self.one_response else values
 
     def decision_function(self, X: Any) -> Array:
         """Return discriminant functions of a classifier, as those of `plsdof.PLSClassifier`."""
-        _, rows = self.classes_, self._rows(X)
-        values = np.column_stack([self._value(one, rows) for one in self.responses])
-        return np.asarray(values[:, 1] - values[:, 0] if len(self.labels) == 2 else values)
+        classes, values = self.classes_, self._values(X)
+        return np.asarray(values[:, 1] - values[:, 0] if len(classes) == 2 else values)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes. Shape (n_new, K)."""
-        _, rows = self.classes_, self._rows(X)
-        return self._probability([self._value(one, rows) for one in self.responses])
+        _ = self.classes_  # which numbers have not
+        return softmax(self._values(X), axis=1)
 
     def leverage_at(self, X: Any) -> Array:
         """Return 1/n + the weighted sum of squared scores of new rows. Shape (n_new,)."""
@@ -580,6 +579,11 @@ class Predictor:
             rows = self.transfer.apply(rows)
         return tuple(one.of(rows) for one in self.preparations)
 
+    def _values(self, X: Any) -> Array:
+        """Return predictions of all responses. Shape (n_new, q)."""
+        rows = self._rows(X)
+        return np.column_stack([self._value(one, rows) for one in self.responses])
+
     def _value(self, one: Response, rows: Sequence[Centred]) -> Array:
         """Return predictions of a response, adjusted."""
         slope, shift = one.correction
@@ -639,10 +643,6 @@ class Predictor:
             everything = check.components >= u.shape[1]
             values[everything | (values <= (u.shape[1] * _EPS) ** 2 * squared_rows(u))] = 0.0
         return diagnose(name, values, check.limit(name, self.n, level, limit), level)
-
-    def _probability(self, values: Sequence[Array]) -> Array:
-        """Return the probabilities of classes with these decision values."""
-        return np.exp(log_softmax(np.column_stack(values), axis=1))
 
     def _stacked(self, values: Sequence[Array]) -> Array:
         return values[0] if self.one_response else np.column_stack(values)
