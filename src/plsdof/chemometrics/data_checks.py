@@ -167,38 +167,17 @@ def near_rows(X: Array) -> Integers | None:
     n = len(X)
     if n > _MOST_ROWS:
         return None
-    ends, heights = _spanning_tree(X)
-    order = np.argsort(heights, kind="stable")
-    rising = np.maximum(heights[order], np.finfo(float).tiny)
-    least = n // 4
+    from scipy.cluster.hierarchy import fcluster, linkage  # importing it takes a moment
+
+    X = X - X.mean(axis=0)
+    size, above = np.vecdot(X, X), np.triu_indices(n, 1)
+    squares = (size[:, None] + size - 2.0 * X @ X.T)[above]
+    tree = linkage(np.sqrt(np.maximum(squares, 0.0)), method="single")
+    rising, least = np.maximum(tree[:, 2], np.finfo(float).tiny), n // 4
     jumps = rising[least:] / rising[least - 1 : -1]
     if not jumps.max() >= _JUMP:
         return None
-    codes = np.arange(n)
-    for i, j in ends[order[: least + int(np.argmax(jumps))]].tolist():
-        codes[codes == codes[i]] = codes[j]
-    _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+    sets = fcluster(tree, rising[least - 1 + int(np.argmax(jumps))], criterion="distance")
+    _, first, codes = np.unique(sets, return_index=True, return_inverse=True)
     codes = np.argsort(np.argsort(first))[codes]  # numbered as they appear
     return None if np.bincount(codes).max() > n // 4 else codes
-
-
-def _spanning_tree(X: Array) -> tuple[Integers, Array]:
-    """Return the edges of the shortest tree through all rows (Prim 1957), and their lengths.
-
-    Its longest edges are the heights at which a single linkage tree joins sets.
-    """
-    X = X - X.mean(axis=0)
-    size, products = np.vecdot(X, X), X @ X.T
-    n, last = len(X), 0
-    shortest, nearest = np.full(n, np.inf), np.zeros(n, dtype=np.intp)
-    joined = np.zeros(n, dtype=bool)
-    ends, heights = np.empty((n - 1, 2), dtype=np.intp), np.empty(n - 1)
-    for step in range(n - 1):
-        joined[last] = True
-        square = size + size[last] - 2 * products[last]
-        closer = ~joined & (square < shortest)
-        shortest[closer], nearest[closer] = square[closer], last
-        shortest[last] = np.inf
-        last = int(np.argmin(shortest))
-        ends[step], heights[step] = (nearest[last], last), np.sqrt(max(shortest[last], 0.0))
-    return ends, heights
