@@ -21,6 +21,7 @@ from plsdof.workbench.app.session import (
     arguments,
     in_words,
     key_of,
+    sessions_in,
 )
 from plsdof.workbench.app.view import ENDINGS
 
@@ -183,6 +184,11 @@ class Desk:
                 except InvalidInputError as error:
                     self._summaries[key] = {"error": str(error)}
         return self.state()
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """Return the sessions that are there, the one that was used last first."""
+        here = self.session.folder
+        return [one | {"here": one["name"] == here.name} for one in sessions_in(here.parent)]
 
     def paired(self, before: str, trial: str) -> dict[str, Any]:
         """Compare two trials on the samples that both have."""

@@ -16,7 +16,7 @@ import threading
 import time
 import traceback
 import webbrowser
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -302,18 +302,14 @@ class Pages:
     async def remove(self, request: Request) -> Any:
         """Remove an older session: its owner asked for it."""
         remove(self.desk.session.folder.parent / await self._other(request))
-        return self._sessions()
+        return self.desk.sessions()
 
     async def _other(self, request: Request) -> str:
         """Return the name of another session, which a request names."""
         name = request.query_params.get("name", "")
-        if name not in [one["name"] for one in self._sessions() if not one["here"]]:
+        if name not in [one["name"] for one in self.desk.sessions() if not one["here"]]:
             raise InvalidInputError(f"there is no other session called {name[:80]!r}.")
         return name
-
-    def _sessions(self) -> list[dict[str, Any]]:
-        here = self.desk.session.folder
-        return [one | {"here": one["name"] == here.name} for one in sessions_in(here.parent)]
 
     async def stop(self, _: Request) -> Any:
         """Stop what is being computed."""
@@ -322,57 +318,13 @@ class Pages:
 
     # What is looked at
 
-    async def state(self, _: Request) -> Any:
-        """Return the session."""
-        return self.desk.state()
+    def looks(self, name: str) -> Callable[[Request], Awaitable[Any]]:
+        """Return who answers a question about the session."""
 
-    async def sessions(self, _: Request) -> Any:
-        """Return the sessions that are there, the one that was used last first."""
-        return self._sessions()
+        async def look(request: Request) -> Any:
+            return await run_in_threadpool(_LOOKED_AT[name], self.desk, request.query_params)
 
-    async def trials(self, _: Request) -> Any:
-        """Return the session with what came out of all trials."""
-        return await run_in_threadpool(self.desk.trials)
-
-    async def progress(self, _: Request) -> Any:
-        """Return what is being done."""
-        return {"doing": self.desk.worker.doing}
-
-    async def table(self, _: Request) -> Any:
-        """Return the table as it was read."""
-        return await run_in_threadpool(self.desk.ask, "table")
-
-    async def colours(self, request: Request) -> Any:
-        """Return classes of the rows by a column."""
-        column = request.query_params.get("column", "")
-        return await run_in_threadpool(self.desk.ask, "colours", column)
-
-    async def view(self, request: Request) -> Any:
-        """Return what is drawn: of the chosen model at once, or of all models."""
-        given = request.query_params
-        most = 1 if given.get("models") == "chosen" else None
-        have, before = given.get("have", "").split(","), given.get("before", "")
-        return await run_in_threadpool(self.desk.view, most, have, before)
-
-    async def paired(self, request: Request) -> Any:
-        """Compare two trials."""
-        names = (request.query_params.get(one, "") for one in ("before", "trial"))
-        return await run_in_threadpool(self.desk.paired, *names)
-
-    async def export(self, request: Request) -> Any:
-        """Return a command line and lines of Python that give a released model."""
-        response = request.query_params.get("response", "")
-        return await run_in_threadpool(self.desk.export, response)
-
-    async def predictions(self, request: Request) -> Any:
-        """Return predictions of new rows, or checks by them."""
-        kind = "check" if request.query_params.get("kind") == "check" else "predict"
-        return await run_in_threadpool(self.desk.predictions, kind)
-
-    async def file(self, request: Request) -> Any:
-        """Return a file to keep."""
-        given = (request.query_params.get(one, "") for one in ("kind", "response"))
-        return _download(*await run_in_threadpool(self.desk.file, *given))
+        return look
 
     async def static(self, request: Request) -> Any:
         """Return the page, its script and styles."""
@@ -384,19 +336,29 @@ class Pages:
         return Response(_script(), media_type="text/javascript")
 
 
-_GET = (
-    "state",
-    "sessions",
-    "trials",
-    "progress",
-    "table",
-    "colours",
-    "view",
-    "paired",
-    "export",
-    "predictions",
-    "file",
-)
+# What is looked at, by its path: what the desk answers to a query.
+_LOOKED_AT: dict[str, Callable[[Desk, Mapping[str, str]], Any]] = {
+    "state": lambda desk, _: desk.state(),
+    "sessions": lambda desk, _: desk.sessions(),
+    "trials": lambda desk, _: desk.trials(),
+    "progress": lambda desk, _: {"doing": desk.worker.doing},
+    "table": lambda desk, _: desk.ask("table"),
+    "colours": lambda desk, query: desk.ask("colours", query.get("column", "")),
+    # Of the chosen model at once, or of all models.
+    "view": lambda desk, query: desk.view(
+        1 if query.get("models") == "chosen" else None,
+        query.get("have", "").split(","),
+        query.get("before", ""),
+    ),
+    "paired": lambda desk, query: desk.paired(query.get("before", ""), query.get("trial", "")),
+    "export": lambda desk, query: desk.export(query.get("response", "")),
+    "predictions": lambda desk, query: desk.predictions(
+        "check" if query.get("kind") == "check" else "predict"
+    ),
+    "file": lambda desk, query: _download(
+        *desk.file(query.get("kind", ""), query.get("response", ""))
+    ),
+}
 _POST = ("event", "upload", "demo", "new", "reopen", "remove", "stop")
 _STATIC = ("/", "/app.js", "/app.css")
 
@@ -431,9 +393,8 @@ def make_app(pages: Pages, *, token: str, port: int, tickets: Collection[str] = 
         return guarded
 
     routes = [Route(path, answered(pages.static), methods=["GET"]) for path in _STATIC]
-    for method, names in {"GET": _GET, "POST": _POST}.items():
-        for name in names:
-            routes.append(Route(f"/{name}", answered(getattr(pages, name)), methods=[method]))
+    routes += [Route(f"/{one}", answered(getattr(pages, one)), methods=["POST"]) for one in _POST]
+    routes += [Route(f"/{one}", answered(pages.looks(one)), methods=["GET"]) for one in _LOOKED_AT]
     app = Starlette(routes=routes)
     app.add_middleware(Guard, token=token, tickets=set(tickets), port=port)
     return app

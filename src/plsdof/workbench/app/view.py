@@ -74,7 +74,7 @@ class Workbench:
         """Return the analysis that options ask for."""
         key = key_of(arguments(options))
         if key not in self._analyses:
-            self.report("Fitting, and leaving rows out")
+            self.report("1 of 2: fitting, and leaving rows out")
             with quietly():
                 self._analyses[key] = self.tools.fit(arguments(options))
             while len(self._analyses) > _MOST_KEPT:
@@ -206,7 +206,7 @@ class Workbench:
     ) -> dict[str, Any]:
         """Return what is drawn, with the text around it: of all models or of the chosen one."""
         analysis = self.analysis(options)
-        self.report("Preparing the pictures")
+        self.report("2 of 2: preparing the pictures")
         classes_shown, found, content = None, None, None
         if isinstance(analysis, ClassAnalysis):
             found = said_content(analysis.result, analysis.picture())
