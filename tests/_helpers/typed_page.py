@@ -191,7 +191,6 @@ def pictures(X: Array, y: Array) -> None:
     print(plotting.ComparisonDisplay, plotting.DistanceDisplay)
     print(plotting.ImportanceDisplay, plotting.LoadingsDisplay)
     print(plotting.PredictionDisplay, plotting.ScoresDisplay, plotting.SpectraDisplay)
-    print(plotting.CorrelationDisplay, plotting.ResidualDisplay)
     plotting.overview_figure(model).savefig("overview.png")
     plotting.quick_look(model).savefig("overview.png")
 

@@ -9,7 +9,7 @@ import scipy.sparse
 
 from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RelativeWeightsWarning
-from plsdof.large.sources import read_sparse
+from plsdof.large.sparse import read_sparse
 
 FORMATS = ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")
 SHAPES = {

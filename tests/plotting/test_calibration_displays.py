@@ -33,14 +33,12 @@ from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.plotting import (
     CoefficientDisplay,
-    CorrelationDisplay,
     CriterionDisplay,
     DistanceDisplay,
     DoFDisplay,
     ImportanceDisplay,
     LoadingsDisplay,
     PredictionDisplay,
-    ResidualDisplay,
     ScoresDisplay,
     SpectraDisplay,
     class_figure,
@@ -319,9 +317,6 @@ def test_names_do_not_overlap(spectra):
         ScoresDisplay.from_path(path, names=names, level=0.5),
         ScoresDisplay.from_path(path, y=y, arrows=8),
         ScoresDisplay.from_path(wide, arrows=12),
-        ResidualDisplay.from_model(path[2], names=names),
-        CorrelationDisplay.from_path(path),
-        CorrelationDisplay.from_path(wide),
     ):
         display.figure_.draw_without_rendering()
         assert_names_are_apart(display.ax_)
@@ -329,15 +324,12 @@ def test_names_do_not_overlap(spectra):
 
 def test_names_hide_no_point(spectra):
     path, names = pls_path(*spectra, 4), [f"sample {i}" for i in range(40)]
-    for display in (
-        DistanceDisplay.from_model(path[2], names=names, level=0.5),
-        ResidualDisplay.from_model(path[2], names=names),
-        CorrelationDisplay.from_path(pls_path(*wide_table(), 4)),
-    ):
-        display.figure_.draw_without_rendering()
-        places = display.ax_.transData.transform(drawn(display.points_).T)
-        boxes = [text.get_window_extent() for text in display.ax_.texts]
-        assert sum(box.count_contains(places) for box in boxes) == 0
+    display = DistanceDisplay.from_model(path[2], names=names, level=0.5)
+    display.figure_.draw_without_rendering()
+    places = display.ax_.transData.transform(drawn(display.points_).T)
+    boxes = [text.get_window_extent() for text in display.ax_.texts]
+    assert boxes
+    assert sum(box.count_contains(places) for box in boxes) == 0
 
 
 def test_limits_and_rows_beyond_them_are_in_the_legend(spectra):
@@ -358,31 +350,6 @@ def test_scores_may_be_coloured_and_have_arrows(spectra):
     assert list(display.arrows) == list(X.columns[longest])
     for end, i in zip(display.arrows.values(), longest, strict=True):
         np.testing.assert_array_equal(end, path.x_loadings[i, :2])
-
-
-@pytest.mark.parametrize("scale", [True, False])
-def test_correlations_are_those_of_columns_and_scores(ozone, scale):
-    X, y = ozone
-    path = pls_path(X, y, 4, scale=scale)
-    display = CorrelationDisplay.from_path(path, (1, 3))
-    T = path.x_scores[:, [0, 2]]
-    expected = [[np.corrcoef(X[name], t)[0, 1] for t in T.T] for name in X]
-    np.testing.assert_allclose(display.values, expected, atol=1e-9)
-    np.testing.assert_allclose(display.y, [np.corrcoef(y, t)[0, 1] for t in T.T], atol=1e-9)
-
-
-def test_residuals_are_those_of_rows_left_out(spectra):
-    X, y = spectra
-    model = pls_path(X, y, 4)[3]
-    by_value = ResidualDisplay.from_model(model, response="fat")
-    e = model.left_out_residuals
-    np.testing.assert_allclose(drawn(by_value.points_), [y - e, e])
-    assert by_value.ax_.get_xlabel() == "predicted fat"
-    assert by_value.spread == pytest.approx(model.rmse)
-    ordered = ResidualDisplay.from_model(model, against="order")
-    np.testing.assert_allclose(drawn(ordered.points_), [np.arange(40), e])
-    with pytest.raises(InvalidInputError):
-        ResidualDisplay.from_model(model, against="time")
 
 
 def test_a_classifier_is_drawn_with_confusions_and_scores_by_class(spectra):

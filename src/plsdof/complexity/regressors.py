@@ -23,7 +23,7 @@ from plsdof._core.inputs import (
     require_flag,
     unmasked,
 )
-from plsdof._core.model import members_of
+from plsdof._core.model import as_model, members_of
 from plsdof._core.parallel import run_each
 from plsdof._core.standardize import Columns, centre_columns
 from plsdof._core.warnings import quietly
@@ -354,7 +354,7 @@ def _class_of(model: Any) -> tuple[str, str]:
 
 
 def _our_estimator(model: Any) -> Formula:
-    one = model.model_
+    one = as_model(model)
     if any(each.path.rows.looks_at_y for each in members_of(one)):
         raise NotAvailableError("the preparation of the columns looks at y")
     if one.weights is not None:

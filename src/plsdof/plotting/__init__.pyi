@@ -5,11 +5,9 @@ from .curves import class_figure as class_figure
 from .curves import overview_figure as overview_figure
 from .curves import quick_look as quick_look
 from .predictors import CoefficientDisplay as CoefficientDisplay
-from .predictors import CorrelationDisplay as CorrelationDisplay
 from .predictors import ImportanceDisplay as ImportanceDisplay
 from .predictors import LoadingsDisplay as LoadingsDisplay
 from .predictors import SpectraDisplay as SpectraDisplay
 from .rows import DistanceDisplay as DistanceDisplay
 from .rows import PredictionDisplay as PredictionDisplay
-from .rows import ResidualDisplay as ResidualDisplay
 from .rows import ScoresDisplay as ScoresDisplay

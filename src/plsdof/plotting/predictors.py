@@ -12,7 +12,6 @@ from plsdof.chemometrics.diagnostics import (
     as_predictor_path,
     column_lengths,
     selectivity_ratio,
-    squared_rows,
     vip,
 )
 from plsdof.chemometrics.rows import contributions
@@ -384,86 +383,3 @@ class ImportanceDisplay(FeatureDisplay):
             title += f" of row {place if found.row_names is None else found.row_names[place]}"
         features = style.feature_axis(model.path.feature_names, len(values))
         return cls(values=values, limit=limit, features=features, title=title).plot(ax, **kwargs)
-
-
-# Correlation loadings: how columns go with two components
-# --------------------------------------------------------
-
-
-@dataclass(kw_only=True, eq=False)
-class CorrelationDisplay(style.Display):
-    """Correlations of the predictors and the response with the scores of two components.
-
-    Circles are where the two components explain all and half of the variance of a column.
-
-    Attributes
-    ----------
-    values : (p, 2) array
-        Correlations of the predictors, nan for columns that do not vary.
-    y : (2,) array
-        Of the response.
-    components : tuple of two int
-    features : FeatureAxis
-    response : str
-    ax_, figure_, points_ : matplotlib objects
-
-    Examples
-    --------
-    >>> from plsdof import pls_path
-    >>> from plsdof.datasets import load_ozone
-    >>> path = pls_path(*load_ozone(return_X_y=True, as_frame=True))
-    >>> abs(CorrelationDisplay.from_path(path).y).round(2)
-    array([0.81, 0.19])
-    """
-
-    values: Array
-    y: Array
-    components: tuple[int, ...]
-    features: style.FeatureAxis
-
-    @classmethod
-    def from_path(
-        cls,
-        path: style.PathLike,
-        components: Sequence[int] = (1, 2),
-        *,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw two components, counted from 1; ``kwargs`` go to `plot`."""
-        path = as_predictor_path(as_path(path), "A correlation with scores")
-        wanted = style.component_numbers(components, path.x_loadings.shape[1], 2, 2)
-        which = [one - 1 for one in wanted]
-        # Lengths of the scores and of the columns, in the units of the fit
-        exact, lengths = path.exact.complete(), np.abs(path.score_lengths[which])
-        columns = column_lengths(path)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            values = path.x_loadings[:, which] * lengths / columns[:, None]
-        return cls(
-            values=values,
-            y=path.y_loadings[which] * lengths / np.sqrt(exact.total),
-            components=wanted,
-            features=style.feature_axis(path.feature_names, len(values)),
-        ).plot(ax, **kwargs)
-
-    def _draw(self, look: dict[str, Any]) -> None:
-        ax, angle = self.ax_, np.linspace(0, 2 * np.pi, 200)
-        circle = np.array([np.cos(angle), np.sin(angle)])
-        ax.plot(*circle, color=style.GREY, label="all of the variance")
-        ax.plot(*circle * np.sqrt(0.5), color=style.GREY, linestyle="--", label="half of it")
-        order, usual = self.features.order, {"markerfacecolor": style.BLUE, "markersize": 4}
-        named = np.argsort(-np.nan_to_num(squared_rows(self.values)), kind="stable")[
-            : style.MOST_BARS
-        ]
-        if style.is_spectrum(self.features):
-            named = order[:: max(1, len(order) // 12)]
-            usual |= {"linestyle": "-", "linewidth": 0.6, "markersize": 2}
-        self.points_ = self._points(self.values[order], **usual | look)
-        self._points(
-            self.y[None], marker="D", color=style.VERMILLION, label=style.plain(self.response)
-        )
-        for axis, number in zip((ax.xaxis, ax.yaxis), self.components, strict=True):
-            axis.set_label_text(f"correlation with component {number}")
-            axis.set_ticks([-1.0, -0.5, 0.0, 0.5, 1.0])
-        ax.set_aspect("equal")
-        self._named = [self.features.names[i] for i in named], self.values[named]

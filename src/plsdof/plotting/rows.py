@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, as_choice, as_count, as_level, as_response, row_labels
+from plsdof._core.inputs import Array, as_count, as_level, as_response, row_labels
 from plsdof._core.model import ModelLike, as_model, as_path
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
@@ -111,74 +111,6 @@ class PredictionDisplay(style.Display):
         (self.line_,) = self.ax_.plot(ends, fitted, **line)
         self.ax_.set_xlabel(f"measured {style.plain(self.response)}")
         self.ax_.set_ylabel(f"predicted {style.plain(self.response)}")
-
-
-# Cross-validated residuals, against fitted values or in the order of the rows
-# -----------------------------------------------------------------------------
-
-
-@dataclass(kw_only=True, eq=False)
-class ResidualDisplay(style.Display):
-    """Cross-validated residuals against their predictions, or in the order of the rows.
-
-    Attributes
-    ----------
-    x, residuals : (n,) arrays
-    spread : float
-        Root mean square of the residuals; lines are drawn at twice of it.
-    against : {"predicted", "order"}
-    response : str
-    names : tuple of str or None
-        Written beside rows beyond the lines.
-    ax_, figure_, points_ : matplotlib objects
-
-    Examples
-    --------
-    >>> from plsdof import pls_path
-    >>> from plsdof.datasets import load_ozone
-    >>> ResidualDisplay.from_model(pls_path(*load_ozone(return_X_y=True))[2]).ax_.get_xlabel()
-    'predicted response'
-    """
-
-    x: Array
-    residuals: Array
-    spread: float
-    against: str = "predicted"
-
-    @classmethod
-    def from_model(
-        cls,
-        model: ModelLike,
-        *,
-        against: Literal["predicted", "order"] = "predicted",
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw measured minus predicted values of the training rows by the fits without them.
-
-        ``kwargs`` go to `plot`.
-        """
-        as_choice(against, "against", ("predicted", "order"))
-        model = as_model(model)
-        e = model.left_out_residuals
-        return cls(
-            x=np.asarray(np.arange(len(e)) if against == "order" else model.path.response() - e),
-            residuals=e,
-            spread=float(np.sqrt(np.mean(e**2))),
-            against=against,
-        ).plot(ax, **kwargs)
-
-    def _draw(self, look: dict[str, Any]) -> None:
-        points = np.column_stack([self.x, self.residuals])
-        self.points_ = self._points(points, **look)
-        self.ax_.axhline(0.0, color=style.GREY, linewidth=0.8, zorder=0)
-        for side, label in ((-2, "± 2 RMSECV"), (2, None)):
-            self.ax_.axhline(side * self.spread, color=style.GREY, linestyle="--", label=label)
-        ordered, response = self.against == "order", style.plain(self.response)
-        self.ax_.set_xlabel("row, in their order" if ordered else f"predicted {response}")
-        self.ax_.set_ylabel(f"cross-validated residual ({response})")
-        size = np.abs(self.residuals)
-        self._named = _named(self.names, points, size, size > 2 * self.spread)
 
 
 # Scores of two components, with names, groups and the ellipse of T^2
