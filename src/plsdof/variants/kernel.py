@@ -58,7 +58,7 @@ KERNELS = get_args(KernelName)
 WITH_GAMMA = ("rbf", "laplacian", "poly")
 ORIGIN_FREE = ("rbf", "laplacian", "linear")
 # What gamma multiplies, where that is a distance of two rows.
-DISTANCES = {"rbf": "sqeuclidean", "laplacian": "cityblock"}
+DISTANCES: dict[str, Any] = {"rbf": "sqeuclidean", "laplacian": "cityblock"}
 
 # What kernel values may differ by from their mirror images, relative to the largest, and the share
 # of the largest eigenvalue that negative ones may have: the rounding of 32-bit floats.
@@ -103,7 +103,7 @@ class Kernel:
             with np.errstate(over="ignore", invalid="ignore"):  # refused, see `require_symmetric`
                 return np.asarray((gamma * (A @ B.T) + self.coef0) ** self.degree)
         # Distances without cancellation: rows that are close together matter most.
-        return np.exp(-gamma * cdist(A, B, DISTANCES[self.name]))
+        return np.asarray(np.exp(-gamma * cdist(A, B, DISTANCES[self.name])))
 
     @property
     def roundings(self) -> int:
