@@ -20,12 +20,11 @@ from plsdof import load_model, workbench
 from plsdof.errors import PlsdofError
 from plsdof.models.writing import plain
 from plsdof.workbench.analysis import Request
-from plsdof.workbench.analysis.result import significant
+from plsdof.workbench.analysis.result import in_text, significant
 from plsdof.workbench.app.session import key_of
 from plsdof.workbench.app.view import Workbench
 from plsdof.workbench.cli import app as program
 from plsdof.workbench.cli.browser import CommandLine
-from plsdof.workbench.predicting import Predictions
 from plsdof.workbench.tables import read_table
 from plsdof.workbench.tables.joining import JoinedReading
 
@@ -153,7 +152,7 @@ def of_check(content):
     made = Answer(remarks=[*content["notes"], *(one["text"] for one in content["verdicts"])])
     for one in content["verdicts"]:
         made.answer |= {one["name"]: one["value"], f"limit of {one['name']}": one["limit"]}
-    made.tables = {name: numbers(content["columns"][name]) for name in CHECKED}
+    made.tables = columns(content["rows"], CHECKED)
     return made
 
 
@@ -161,9 +160,11 @@ def of_others(content):
     """Return all numbers of what makes or compares models."""
     made = Answer(remarks=list(content.get("notes", ())))
     for name, value in content.items():
+        if name in ("chosen", "remarks"):  # which rows of a table; the same as the notes
+            continue
         if isinstance(value, int | float | None):
             made.answer[name] = value
-        elif isinstance(value, dict) and name != "written":
+        elif isinstance(value, dict) and name not in ("written", "recipe"):
             made.answer |= {f"{name} {key}": one for key, one in value.items()}
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             keys = [key for key in value[0] if isinstance(value[0][key], int | float)]
@@ -180,7 +181,7 @@ def read(verb, content):
 
 
 def _read_all(verb, made, most=None):
-    found = [one.content(most) for one in made]
+    found = [one.to_dict(most) for one in made]
     return read(verb, found[0] if len(found) == 1 else {"responses": found})
 
 
@@ -261,8 +262,10 @@ class House:
             forms = {
                 str(rounded[name]).removesuffix(".0"),
                 significant(value),
+                in_text(value),
                 "-" if value is None else f"{value:.2f}",
                 f"{value}",
+                "-" if value is None else f"{100 * value:g}%",
             }
             if any(said(one) in text for one in forms):
                 known[name] = value
@@ -281,22 +284,28 @@ class House:
             reading, request = JoinedReading(**given), Request(**options)
             table = reading.with_response([Path(asked.file)], request.response, request.label)
             if verb == "compare":
-                return read(verb, workbench.compare(table, request).to_content())
-            made = [one.result for one in workbench.fit(table, request, reading)]
+                made = [workbench.compare(table, request)]
+            else:
+                made = [one.result for one in workbench.fit(table, request, reading)]
+        else:
+            made = self.later(verb, load_model(self.model(asked.model)), asked.file, options)
+        if verb in ("fit", "predict"):
             self.rounded[str(asked)] = _read_all(verb, made, most=10**6)
-            return _read_all(verb, made)
-        model, table = load_model(self.model(asked.model)), read_table(asked.file)
+        return _read_all(verb, made)
+
+    @staticmethod
+    def later(verb, model, file, options):
+        """Return the results of what is asked of a model."""
+        table = read_table(file)
         if verb == "predict":
-            (found,) = workbench.predict(model, table, **options)
-            return read(verb, found.to_content(model))
+            return workbench.predict(model, table, Request(**options))
         if verb == "check":
-            return read(verb, workbench.check(model, table, **options).to_content())
+            return [workbench.check(model, table, request=Request(**options))]
         if verb == "adjust":
-            kind = "slope" if options.pop("slope", None) else "bias"
-            options.pop("bias", None)
-            return read(verb, workbench.adjust(model, table, kind, **options).to_content())
+            kind = "slope" if options.get("slope") else "bias"
+            return [workbench.adjust(model, table, kind, reason=options["reason"]).result]
         other, method = read_table(options["secondary"]), options["transfer_method"]
-        return read(verb, workbench.transfer(model, table, other, method).to_content())
+        return [workbench.transfer(model, table, other, method).result]
 
     def workbook(self, asked):
         """Return what a spreadsheet has."""
@@ -308,7 +317,15 @@ class House:
             sheets[sheet.title] = {name: list(v) for name, *v in zip(first, *rest, strict=True)}
         book.close()
         if asked.verb == "predict":
-            return Answer(tables=sheets["predictions"], one=sixteen, column=in_spreadsheet)
+            facts = dict(zip(sheets["facts"]["fact"], sheets["facts"]["value"], strict=True))
+            parts = [name for name in facts if name.startswith(("limits.", "merit."))]
+            return Answer(
+                answer={name.partition(".")[2]: facts[name] for name in parts},
+                tables=sheets["predictions"],
+                remarks=sheets.get("remarks", {}).get("words", []),
+                one=sixteen,
+                column=in_spreadsheet,
+            )
         parts = {}
         for title, found in sheets.items():
             names = [*asked.options["response"]] if len(asked.options["response"]) > 1 else [""]
@@ -354,8 +371,15 @@ class House:
         """Return what the page of the app gets."""
         os.chdir(self.folder)
         if asked.verb == "fit":
-            found = self.bench.show({"file": asked.file, **asked.options})
-            return self._page(found["content"] or found["said"], asked)
+            # Every response is a trial of its own.
+            made = []
+            for name in asked.options["response"]:
+                one = replace(asked, options={**asked.options, "response": [name]})
+                found = self.bench.show({"file": one.file, **one.options})
+                made.append(self._page(found["content"] or found["said"], one))
+            if len(made) == 1:
+                return made[0]
+            return replace(together(made), expected=together([one.expected for one in made]))
         if asked.verb in ("transfer", "compare"):
             raise Absent
         adjusted, verb = {}, asked.verb
@@ -363,18 +387,9 @@ class House:
             kind = "slope" if asked.options.get("slope") else "bias"
             about = {"file": asked.file, "kind": kind, "why": asked.options["reason"]}
             adjusted, verb = {key_of(asked.model): about}, "predict"
-        found = self.bench.predict({"y": asked.model}, asked.file, verb, adjusted)["y"]
-        if asked.verb == "adjust":
-            raise Absent
-        if verb == "check":
-            found["columns"] = found["chart"]
-            verdicts = found["tests"]
-            return replace(
-                of_check(plain({"verdicts": verdicts, "notes": found["notes"], "columns": {}}))
-            )
-        known = {name: found[name] for name in Predictions.__dataclass_fields__}
-        model = load_model(self.model(asked.model))
-        return read("predict", Predictions(**known).to_content(model))
+        level = {name: asked.options[name] for name in {"level"} & asked.options.keys()}
+        found = self.bench.predict({"y": asked.model | level}, asked.file, verb, adjusted)["y"]
+        return read(asked.verb, found["change"] if asked.verb == "adjust" else found)
 
     def _page(self, content, asked):
         """Return what a page says; its numbers are as the result rounds them."""

@@ -20,7 +20,7 @@ def test_a_wide_range_is_shown_instead_of_the_number():
     assert remark is not None
     assert f"{known.lower:.1f} to {known.upper:.1f}" in remark.words
     assert f"It uses {known} Degrees of Freedom" in found.choice
-    assert result_of(found).content()["choice"]["dof_range"] == [known.lower, known.upper]
+    assert result_of(found).to_dict()["choice"]["dof_range"] == [known.lower, known.upper]
     assert report_content(found, 1)["dof_range"] == str(known)
     assert summary(found)["dof_range"] == str(known)
 
@@ -29,5 +29,5 @@ def test_a_narrow_range_is_not_worth_a_word():
     found = analyse(X, Y, Request(components=3, cv=10))
     assert found.remark("dof-range") is None
     assert f"It uses {found.model.dof:.2f} Degrees of Freedom" in found.choice
-    assert result_of(found).content()["choice"]["dof_range"] is None
+    assert result_of(found).to_dict()["choice"]["dof_range"] is None
     assert report_content(found, 1)["dof_range"] == ""

@@ -54,10 +54,11 @@ def test_classes_are_predicted_with_their_probabilities(page, table):
     trial = started(page, table)["trial"]
     page.post("/event", json={"do": "release", "trial": trial})
     page.post("/event", json={"do": "use", "file": "kinds.csv", "as": "predict"})
-    columns = page.client.get("/predictions?kind=predict").json()["found"]["kind"]["columns"]
+    rows = page.client.get("/predictions?kind=predict").json()["found"]["kind"]["predictions"]
     likeliest = {"corn": "P(corn)", "rye": "P(rye)", EVIL: f"P({EVIL})"}
-    for i, name in enumerate(columns["prediction"]):
-        assert columns[likeliest[name]][i] == max(columns[one][i] for one in likeliest.values())
+    for row in rows:
+        best = row[likeliest[row["prediction"]]]
+        assert best == max(row[one] for one in likeliest.values())
     assert page.client.get("/file?kind=predictions").status_code == 200
     for kind in ("model", "report", "out", "plot"):
         assert page.client.get(f"/file?kind={kind}").status_code == 200

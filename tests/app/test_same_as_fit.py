@@ -77,7 +77,7 @@ def same_in_python(desk):
 
 def same(desk, command):
     """Compare the analysis at hand with what the command line gives in the same folder."""
-    mine = plain(result_of(desk.worker.bench.analysis(desk.session.state.options)).content())
+    mine = plain(result_of(desk.worker.bench.analysis(desk.session.state.options)).to_dict())
     return assert_same(mine, command)
 
 
@@ -183,7 +183,7 @@ def test_every_step_of_a_session_replayed_by_the_command_line_gives_the_same(des
     fitted = [one.options for one in replayed.state.steps if one.options.get("response")]
     assert len(fitted) == len(events) + 1
     for options in fitted:
-        mine = plain(result_of(desk.worker.bench.analysis(options)).content())
+        mine = plain(result_of(desk.worker.bench.analysis(options)).to_dict())
         assert_same(mine, CommandLine().command(arguments(options)))
 
 

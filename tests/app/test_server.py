@@ -321,12 +321,12 @@ def test_only_what_is_released_predicts_is_checked_and_exported(page):
 def test_predictions_with_status_and_as_a_workbook(page):
     trial = released(page)
     upload(page, ("new.csv", GASOLINE.read_bytes()), use="predict")
-    columns = page.client.get("/predictions").json()["found"]["octane"]["columns"]
-    assert len(columns["prediction"]) == 60
-    assert {"lower", "upper", "unusual", "observed"} <= set(columns)
+    rows = page.client.get("/predictions").json()["found"]["octane"]["predictions"]
+    assert len(rows) == 60
+    assert {"lower", "upper", "unusual", "observed"} <= set(rows[0])
     event(page, do="set", options={"components": 2})
     again = page.client.get("/predictions").json()["found"]["octane"]
-    assert again["columns"]["prediction"] == columns["prediction"]
+    assert again["predictions"] == rows
     assert again["trial"] == trial
     book = openpyxl.load_workbook(
         io.BytesIO(page.client.get("/file", params={"kind": "predictions"}).content)
@@ -334,7 +334,12 @@ def test_predictions_with_status_and_as_a_workbook(page):
     heads = [cell.value for cell in book["octane"][1]]
     place = heads.index("prediction")
     values = [row[place].value for row in book["octane"].iter_rows(min_row=2)]
-    np.testing.assert_allclose(values, columns["prediction"], rtol=1e-12)
+    np.testing.assert_allclose(values, [row["prediction"] for row in rows], rtol=1e-12)
+
+
+def predicted(page):
+    rows = page.client.get("/predictions").json()["found"]["octane"]["predictions"]
+    return [row["prediction"] for row in rows]
 
 
 def control_samples(shift):
@@ -349,13 +354,13 @@ def test_a_model_is_checked_and_adjusted_with_a_reason(page):
     event(page, 422, do="adjust", trial=trial, kind="bias", why="no control samples yet")
     upload(page, ("control.csv", control_samples(2.0)), use="check")
     found = page.client.get("/predictions", params={"kind": "check"}).json()["found"]["octane"]
-    verdicts = {one["name"]: one for one in found["tests"]}
+    verdicts = {one["name"]: one for one in found["verdicts"]}
     assert not verdicts["bias"]["passed"]
     assert abs(verdicts["bias"]["value"] + 2.0) < 0.1
     assert len(found["chart"]["errors"]) == 60
     assert found["adjusted"] is None
     upload(page, ("new.csv", GASOLINE.read_bytes()), use="predict")
-    before = page.client.get("/predictions").json()["found"]["octane"]["columns"]["prediction"]
+    before = predicted(page)
     event(page, 422, do="adjust", trial=trial, kind="bias", why=" ")
     event(page, 422, do="adjust", trial=trial, kind="taste", why="x")
     event(page, 422, do="adjust", trial=trial, kind="slope", why="it is not significant")
@@ -363,14 +368,14 @@ def test_a_model_is_checked_and_adjusted_with_a_reason(page):
     event(page, do="adjust", trial=trial, kind="bias", why="new lamp")
     found = page.client.get("/predictions", params={"kind": "check"}).json()["found"]["octane"]
     assert found["adjusted"]["why"] == "new lamp"
-    assert abs(next(one for one in found["tests"] if one["name"] == "bias")["value"]) < 1e-8
-    shifted = page.client.get("/predictions").json()["found"]["octane"]["columns"]["prediction"]
+    assert abs(next(one for one in found["verdicts"] if one["name"] == "bias")["value"]) < 1e-8
+    shifted = predicted(page)
     move = -verdicts["bias"]["value"]
     np.testing.assert_allclose(np.subtract(shifted, before), move, rtol=1e-8)
     model = page.client.get("/file", params={"kind": "model"}).text
     assert "new lamp" in model
     event(page, do="adjust", trial=trial, kind="none")
-    again = page.client.get("/predictions").json()["found"]["octane"]["columns"]["prediction"]
+    again = predicted(page)
     assert again == before
 
 

@@ -113,7 +113,7 @@ def test_predict_marks_rows_unlike_those_of_the_calibration(tmp_path, model):
     assert not rows["unusual"].all()
     assert found["limits"] == pytest.approx({"t2": t2.limit, "q": q.limit, "level": 0.95})
     marked = ", ".join(str(row) for row in rows["row"][rows["unusual"]])
-    note = f"Rows {marked} are unlike the calibration rows (T^2 or Q above the 95% limit)"
+    note = f"Rows {marked} are unlike the calibration rows (T² or Q above the 95% limit)"
     assert note in said("predict", model, file)
     shown = run("predict", model, file).stdout.splitlines()
     assert [line.endswith(("warn", "reject")) for line in shown if line.startswith("  2 ")] == [
@@ -152,7 +152,7 @@ def test_models_that_cannot_tell_unusual_rows_say_so(tmp_path, model):
     model.write_text(json.dumps(content))
     found = run_json("predict", model, file)
     assert found["notes"] == [
-        "Rows unlike the calibration rows are not marked: the model was saved without what T^2 and "
+        "Rows unlike the calibration rows are not marked: the model was saved without what T² and "
         "Q need."
     ]
     assert not {"t2", "q", "unusual"} & set(found["predictions"][0])

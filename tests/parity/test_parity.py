@@ -1,11 +1,4 @@
-"""The same requests through every door: every number and every remark is compared.
-
-What differs is a list, which may only become shorter: a door that gives the same answer fails its
-test until it is taken off the list.
-"""
-
-import tomllib
-from pathlib import Path
+"""The same requests through every door: every number and every remark is compared."""
 
 import pytest
 from _helpers.doors import House, said
@@ -20,8 +13,6 @@ DOORS = {
     "compare": ("python", "terminal"),
 }
 PARTS = ("answer", "tables", "remarks")
-# By door and part: the requests that are answered otherwise today.
-EXPECTED = tomllib.loads(Path(__file__).with_name("expected.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +35,7 @@ def questions():
             if asked.wrong and door in ("workbook", "report"):
                 continue  # they are written where the command line does not refuse
             for part in PARTS:
-                known = EXPECTED.get(door, {}).get(part, ())
-                marks = [pytest.mark.xfail(strict=True)] if name in known else []
-                yield pytest.param(name, door, part, marks=marks, id=f"{name}-{door}-{part}")
+                yield pytest.param(name, door, part, id=f"{name}-{door}-{part}")
 
 
 def differences(expected, found, part):

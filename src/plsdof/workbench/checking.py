@@ -1,19 +1,19 @@
 """The life of a calibration after the fit: checks by control samples, and corrections."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from plsdof._core.display import plural
-from plsdof._core.inputs import Array, as_fraction
-from plsdof._core.threads import cached_property
+from plsdof._core.inputs import Array
+from plsdof._core.remarks import Remark
 from plsdof.chemometrics.checks import (
     CalibrationCheck,
-    Correction,
     Kind,
+    Verdict,
     check_calibration,
     correction,
 )
@@ -21,13 +21,14 @@ from plsdof.errors import InvalidInputError
 from plsdof.models.files import model_checksum
 from plsdof.models.fitted import CLASSES
 from plsdof.models.predictor import Predictor
-from plsdof.workbench.analysis.request import check_missing
-from plsdof.workbench.analysis.result import significant
+from plsdof.workbench.analysis import Request
+from plsdof.workbench.analysis.result import Fact, Result, Table, as_column, named, significant
 from plsdof.workbench.choosing import as_table
-from plsdof.workbench.predicting import NewRows, new_rows, row_name
+from plsdof.workbench.predicting import NewRows, new_rows, remarked, row_name
 from plsdof.workbench.tables.columns import shortened
 from plsdof.workbench.tables.joining import averaged_table
-from plsdof.workbench.tables.table import Table, located
+from plsdof.workbench.tables.table import Table as TableOfRows
+from plsdof.workbench.tables.table import located
 from plsdof.workbench.tables.text import require_pandas
 
 # Columns of a log that later checks look at.
@@ -40,94 +41,7 @@ _OF_LOG |= {"unlike": float}
 # -----
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Checked:
-    """What control samples say about a model, and what earlier ones said.
-
-    Attributes
-    ----------
-    model : Predictor
-    rows : NewRows
-    table : str
-        Name of the table.
-    found : CalibrationCheck
-    before : pandas.DataFrame
-        Lines of the log of earlier checks, also of other models.
-    time : str
-    """
-
-    model: Predictor
-    rows: NewRows
-    table: str
-    found: CalibrationCheck
-    before: Any
-    time: str
-
-    @cached_property
-    def _past(self) -> Any:
-        return of_model(self.before, self.model)
-
-    @property
-    def passed(self) -> bool:
-        """Whether there is no alarm, at one level for all tests together."""
-        return self.found.is_good
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is worth knowing about the rows and about the log."""
-        found, others = list(self.rows.notes), len(self.before) - len(self._past)
-        if others:
-            lines = plural(others, "line")
-            found.append(f"Of other models, and so not in the charts: {lines} of the log.")
-        if set(map(str, self.lines["error"])) <= set(map(str, self._past["error"])):
-            found.append("These rows are in the log already.")
-        return tuple(found)
-
-    @cached_property
-    def lines(self) -> dict[str, Any]:
-        """What is added to the log: one line for each row."""
-        size, columns, limits = len(self.rows.X), self.found.columns, self.found.limits
-        name = model_checksum(self.model)[:12]
-        lines: dict[str, Any] = {"time": [self.time] * size, "model": [name] * size}
-        lines |= {"table": [self.table] * size, "row": self.rows.columns["row"]}
-        lines["id"] = self.rows.columns.get("id", [""] * size)
-        for column in ("reference", *_NUMBERS, "lower", "upper", "t2", "q"):
-            lines[column] = columns.get(column, np.full(size, np.nan))
-        lines |= {f"{one}_limit": [limits.get(one, np.nan)] * size for one in ("t2", "q")}
-        return lines | {"unlike": columns["unlike"].astype(int)}
-
-    @property
-    def checks(self) -> list[dict[str, Any]]:
-        """For every check of the log, this one last: rows, mean error, share of unusual rows."""
-        pd = require_pandas()
-        own = pd.DataFrame(dict(self.lines))[list(self._past.columns)]
-        by = pd.concat([self._past, own]).groupby(["time", "table"], sort=False)
-        means = by[["error", "unlike"]].mean().rename(columns={"error": "bias"})
-        found: list[dict[str, Any]] = means.assign(rows=by.size()).reset_index().to_dict("records")
-        return found
-
-    def to_content(self) -> dict[str, Any]:
-        """Return everything there is to say, for machines."""
-        return asdict(self.found) | {
-            "response": self.model.response,
-            "message": self.found.message,
-            "passed": self.passed,
-            "alarms": self.found.chart.sentences,
-            "checks": self.checks,
-            "notes": self.notes,
-        }
-
-
-def check(
-    model: Predictor,
-    table: Any,
-    log: Any = None,
-    *,
-    level: float = 0.95,
-    missing: str | None = None,
-    label: str | None = None,
-    average_by: str | None = None,
-) -> Checked:
+def check(model: Predictor, table: Any, log: Any = None, request: Request | None = None) -> Result:
     """Check a model by control samples.
 
     Parameters
@@ -136,43 +50,150 @@ def check(
     table : Table or data frame
         Control samples; without reference values only their distances are looked at.
     log : pandas.DataFrame, optional
-        Lines of earlier checks, see `Checked.lines`.
-    level : float
-        Of all tests together.
-    missing, label, average_by : str, optional
-        As for `predict`: replicates are averaged, and count as one sample.
+        Rows of earlier checks, also of other models.
+    request : Request, optional
+        Its level is that of all tests together; what to do with missing values, and columns that
+        name rows, or samples: replicates are averaged, and count as one sample.
 
     Returns
     -------
-    Checked
+    Result
+        Its fact "passed" is whether there is no alarm; the table "rows" continues the log.
 
     Examples
     --------
     >>> from plsdof import workbench
-    >>> from plsdof.workbench.analysis import Request
     >>> from plsdof.datasets import load_gasoline
     >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
     >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
-    >>> workbench.check(made.predictor, X.assign(octane=y + 1.0).iloc[:15]).passed
+    >>> found = workbench.check(made.predictor, X.assign(octane=y + 1.0).iloc[:15])
+    >>> found.facts["passed"].value
     False
     """
-    table = as_table(table)
-    as_fraction(level, "level")
-    if average_by is not None:
-        table, label = averaged_table(table, average_by, [model.response]), label or average_by
-    rows = control_rows(model, table, missing=missing, label=label)
+    table, request = as_table(table), request or Request()
+    if request.average_by is not None:
+        table = averaged_table(table, request.average_by, [model.response])
+        request = replace(request, label=request.label or request.average_by)
+    rows = control_rows(model, table, request)
     before = empty_log() if log is None else log
     past = of_model(before, model)
     found = check_calibration(
         model,
         rows.X,
         rows.columns.get("observed"),
-        level,
+        request.level,
         before=(past["error"] / past["expected"]).dropna().to_numpy(),
         names=[row_name(rows.columns, i) for i in range(len(rows.X))],
     )
     name = table.source.replace("\\", "/").rpartition("/")[2]
-    return Checked(model=model, rows=rows, table=name, found=found, before=before, time=now())
+    lines = _lines(model, rows, found, name)
+    notes = list[str]()
+    if others := len(before) - len(past):
+        count = plural(others, "line")
+        notes.append(f"Of other models, and so not in the charts: {count} of the log.")
+    if set(map(str, lines["error"])) <= set(map(str, past["error"])):
+        notes.append("These rows are in the log already.")
+    alarm = Remark(key="alarm", words=found.message, severity="severe")
+    remarks = [alarm] * (not found.is_good)
+    remarks += [*remarked("chart", found.chart.sentences), *rows.remarks, *remarked("log", notes)]
+    tables = {"verdicts": _verdicts(found), "rows": _rows(lines), "checks": _checks(past, lines)}
+    return Result(
+        title=f"Check of {model.response:.40}: {plural(len(rows.X), 'row')} of {name[-40:]}, "
+        f"{found.n} with a reference value",
+        facts={"response": Fact(value=model.response), **_facts(found)},
+        tables=tables,
+        remarks=tuple(remarks),
+        pictures={"chart": asdict(found.chart), "alarms": found.chart.sentences},
+        main="rows",
+    )
+
+
+def _facts(found: CalibrationCheck) -> dict[str, Fact]:
+    """Return the numbers of a check, its verdict first, and what the tests say."""
+    known, good = found.calibration, found.is_good
+    numbers = {one.name: getattr(found, one.name) for one in fields(found)}
+    said = " ".join(one.text for one in found.verdicts)
+    facts = {
+        "message": Fact(value=found.message, label="Check" * good),
+        "passed": Fact(value=good),
+        "words.tests": Fact(value=said, label="Tests"),
+        **{name: Fact(value=one) for name, one in numbers.items() if np.isscalar(one)},
+        **(named("limits", found.limits) or {"limits": Fact(value=None)}),
+        **named("calibration", asdict(known)),
+    }
+    if found.n:
+        shown = {
+            "RMSEP": found.rmsep,
+            "RMSECV": known.rmsecv,
+            "SEC": known.sec,
+            "limit of SEP after the standards": found.sep_limit_standard,
+            "slope of reference on predicted": found.slope,
+            "of predicted on reference": found.slope_predicted,
+        }
+        words = ", ".join(f"{label} {significant(one)}" for label, one in shown.items())
+        facts["words.errors"] = Fact(value=f"{words}.", label="Errors")
+    return facts
+
+
+def _verdicts(found: CalibrationCheck) -> Table:
+    """Return one row per test."""
+    words = {True: "passed", False: "FAILED", None: "-"}
+    columns = {
+        one.name: as_column([getattr(v, one.name) for v in found.verdicts])
+        for one in fields(Verdict)
+    }
+    labels = {"name": "test", "p": "p", "value": "value", "limit": "limit"}
+    labels["standard"] = "standards' limit"
+    shown = [words[one.passed] for one in found.verdicts]
+    for name in ("value", "limit"):  # of some tests they are counts
+        exact = columns[name].exact()
+        values = [int(v) if v is not None and v % 1 == 0 else v for v in exact]
+        columns[name] = as_column(np.array(values, dtype=object))
+    columns = {
+        "name": columns.pop("name"),
+        "on_its_own": as_column(shown, "on its own"),
+        **columns,
+    }
+    columns["p"] = replace(columns["p"], digits=2, least=1e-4)
+    return Table(
+        columns={n: replace(c, label=labels.get(n, c.label)) for n, c in columns.items()},
+        title="Tests",
+    )
+
+
+def _lines(model: Predictor, rows: NewRows, found: CalibrationCheck, table: str) -> dict[str, Any]:
+    """Return what is added to the log: one line for each row."""
+    size, columns, limits = len(rows.X), found.columns, found.limits
+    lines: dict[str, Any] = {"time": [now()] * size, "model": [model_checksum(model)[:12]] * size}
+    lines |= {"table": [table] * size, "row": rows.columns["row"]}
+    lines["id"] = rows.columns.get("id", [""] * size)
+    for column in ("reference", *_NUMBERS, "lower", "upper", "t2", "q"):
+        lines[column] = columns.get(column, np.full(size, np.nan))
+    lines |= {f"{one}_limit": [limits.get(one, np.nan)] * size for one in ("t2", "q")}
+    return lines | {"unlike": columns["unlike"].astype(int)}
+
+
+def _rows(lines: dict[str, Any]) -> Table:
+    """Return the control samples, measured and predicted."""
+    half = float(np.nanmedian(np.append(lines["upper"] - lines["lower"], np.nan))) / 2
+    labels = {"row": "row", "id": "id", "reference": "measured", "predicted": "predicted"}
+    labels |= {"error": "error", "t2": "T²", "q": "Q"}
+    values = ("reference", "predicted", "error", "lower", "upper")
+    columns = {
+        name: as_column(column, labels.get(name, ""), error=half if name in values else None)
+        for name, column in lines.items()
+    }
+    return Table(columns=columns, title="Control samples", brief=False)
+
+
+def _checks(past: Any, lines: dict[str, Any]) -> Table:
+    """Return every check of the log, this one last: rows, mean error, share of unusual rows."""
+    pd = require_pandas()
+    own = pd.DataFrame(lines)[list(past.columns)]
+    by = pd.concat([past, own]).groupby(["time", "table"], sort=False)
+    means = by[["error", "unlike"]].mean().rename(columns={"error": "bias"})
+    found = means.assign(rows=by.size()).reset_index()
+    return Table(columns={name: as_column(found[name].to_numpy()) for name in found.columns})
 
 
 def of_model(log: Any, model: Predictor) -> Any:
@@ -196,17 +217,15 @@ def read_log(file: Any) -> Any:
         raise InvalidInputError(f"{file} is not a log of plsdof check; choose another.") from error
 
 
-def control_rows(
-    model: Predictor, table: Table, *, missing: str | None = None, label: str | None = None
-) -> NewRows:
+def control_rows(model: Predictor, table: TableOfRows, request: Request) -> NewRows:
     """Return the complete rows of a table, with reference values if it has them."""
     if model.method == CLASSES or len(model.responses) > 1:
         kind = "classes" if model.method == CLASSES else f"{len(model.responses)} responses"
         raise InvalidInputError(f"This takes a model of one number; this one predicts {kind}.")
-    check_missing(missing)
     with located(table.source):
-        found = new_rows(model, table, missing=missing, label=label).kept
-    return replace(found, notes=(*model.history, *found.notes))
+        found = new_rows(model, table, request).kept
+    history = remarked("history", model.history)
+    return replace(found, remarks=(*history, *found.remarks))
 
 
 def now() -> str:
@@ -219,38 +238,48 @@ def now() -> str:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Adjusted:
-    """A model with bias or slope corrected.
+class Changed:
+    """A model that another one became: corrected, or for another instrument.
 
     Attributes
     ----------
-    model : Predictor
-        The corrected one.
-    kind : str
-    made : Correction
-    notes : tuple of str
+    predictor : Predictor
+        The new one.
+    result : Result
+        What that changes.
     """
 
-    model: Predictor
-    kind: Kind
-    made: Correction
-    notes: tuple[str, ...]
+    predictor: Predictor
+    result: Result
 
-    def to_content(self) -> Mapping[str, Any]:
-        """Return everything there is to say, for machines."""
-        return {"kind": self.kind, **asdict(self.made), "notes": self.notes}
+
+def changed(
+    model: Predictor,
+    facts: Mapping[str, Fact],
+    remarks: Sequence[Remark] = (),
+    tables: Mapping[str, Table] | None = None,
+) -> Changed:
+    """Return a changed model with what there is to say about the change, its history first."""
+    history = model.history or ("Nothing is adjusted.",)
+    said = {"words": Fact(value=" ".join(history), label="Model"), **facts}
+    result = Result(
+        facts=said | {"parent": Fact(value=model.parent)},
+        tables=tables or {},
+        remarks=tuple(remarks),
+        pictures={"history": model.history},
+    )
+    return Changed(predictor=model, result=result)
 
 
 def adjust(
     model: Predictor,
     table: Any,
     kind: Kind,
+    request: Request | None = None,
     *,
     reason: str = "",
     force: bool = False,
-    missing: str | None = None,
-    label: str | None = None,
-) -> Adjusted:
+) -> Changed:
     """Correct bias or slope of a model by control samples with reference values.
 
     Parameters
@@ -258,44 +287,49 @@ def adjust(
     model : Predictor
     table : Table or data frame
     kind : {"bias", "slope"}
+    request : Request, optional
+        As for `check`.
     reason : str
         Why; it is kept with the model.
     force : bool
         Correct what is not significant, too.
-    missing, label : str, optional
-        As for `predict`.
 
     Returns
     -------
-    Adjusted
+    Changed
 
     Examples
     --------
     >>> from plsdof import workbench
-    >>> from plsdof.workbench.analysis import Request
     >>> from plsdof.datasets import load_gasoline
     >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
     >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
     >>> samples = X.assign(octane=y + 1.0).iloc[:15]
-    >>> workbench.adjust(made.predictor, samples, "bias", reason="new lamp").made.significant
+    >>> found = workbench.adjust(made.predictor, samples, "bias", reason="new lamp")
+    >>> found.result.facts["significant"].value
     True
     """
-    table = as_table(table)
-    rows = control_rows(model, table, missing=missing, label=label)
+    rows = control_rows(model, as_table(table), request or Request())
     X, y = _referenced(model, rows)
     known = model.calibration_errors
     made = correction(y, model.predict(X), kind, calibration=known, force=force)
     new = model.adjusted(X, y, kind, reason=reason, force=force)
     errors = (
         f"RMSEP {significant(made.before)} before, {significant(made.after)} after (each of "
-        f"{plural(made.rows, 'control sample')} left out of the correction)."
+        f"{plural(made.rows, 'control sample')} held out of the correction)."
     )
-    more = [] if made.significant else [f"The {kind} is not significant."]
-    more.append(
-        "If the rows of the calibration are at hand, an update with these samples (fit OLD NEW "
-        "--parent MODEL) is compared with adjusting; on real shifts it mostly predicts better."
+    said = [] if made.significant else [f"The {kind} is not significant."]
+    said.append(
+        "If the rows of the calibration are at hand, compare adjusting with an update, a fit to "
+        "them and to these samples; on real shifts the update mostly predicts better."
     )
-    return Adjusted(model=new, kind=kind, made=made, notes=(errors, *more, *rows.notes))
+    labels = {"rows": "control samples", "slope": "slope", "intercept": "intercept"}
+    labels |= {"significant": f"significant {kind}"}
+    numbers = {
+        name: Fact(value=value, label=labels.get(name, "")) for name, value in asdict(made).items()
+    }
+    facts = {"kind": Fact(value=kind), **numbers, "errors": Fact(value=errors, label="Errors")}
+    return changed(new, facts, [*remarked("adjust", said), *rows.remarks])
 
 
 def _referenced(model: Predictor, rows: NewRows) -> tuple[Array, Array]:

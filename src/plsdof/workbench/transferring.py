@@ -1,6 +1,6 @@
 """A model for another instrument, by samples that were measured on both."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,37 +10,13 @@ from plsdof._core.inputs import Array
 from plsdof.chemometrics.transfer import Method, TransferFit, fit_transfer, interpolation
 from plsdof.errors import InvalidInputError
 from plsdof.models.predictor import Predictor
-from plsdof.workbench.checking import now
+from plsdof.workbench.analysis.result import Fact, Table, as_column, named
+from plsdof.workbench.checking import Changed, changed, now
 from plsdof.workbench.choosing import as_table, match_columns, row_labels
-from plsdof.workbench.predicting import observed
+from plsdof.workbench.predicting import observed, remarked
 from plsdof.workbench.tables.columns import shortened
-from plsdof.workbench.tables.table import Table, located
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Transferred:
-    """A model for another instrument.
-
-    Attributes
-    ----------
-    model : Predictor
-    found : TransferFit
-        The ways that were compared.
-    pairs : int
-        Number of samples that were measured on both instruments.
-    notes : tuple of str
-    """
-
-    model: Predictor
-    found: TransferFit
-    pairs: int
-    notes: tuple[str, ...]
-
-    def to_content(self) -> dict[str, Any]:
-        """Return everything there is to say, for machines."""
-        found = self.found
-        facts = {"pairs": self.pairs, "chosen": found.chosen, "errors": found.errors}
-        return facts | {"rmsep": found.rmsep, "notes": self.notes}
+from plsdof.workbench.tables.table import Table as TableOfRows
+from plsdof.workbench.tables.table import located
 
 
 def transfer(
@@ -52,7 +28,7 @@ def transfer(
     interpolate: bool = False,
     reason: str = "",
     label: str | None = None,
-) -> Transferred:
+) -> Changed:
     """Make a model for another instrument.
 
     Parameters
@@ -71,7 +47,7 @@ def transfer(
 
     Returns
     -------
-    Transferred
+    Changed
 
     Examples
     --------
@@ -82,7 +58,7 @@ def transfer(
     >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
     >>> ours = X.assign(name=[f"s{i}" for i in range(60)]).iloc[:12]
     >>> theirs = ours.assign(**{one: 1.02 * ours[one] for one in X.columns})
-    >>> workbench.transfer(made.predictor, ours, theirs).pairs
+    >>> workbench.transfer(made.predictor, ours, theirs).result.facts["pairs"].value
     12
     """
     primary, secondary = as_table(primary), as_table(secondary)
@@ -98,14 +74,34 @@ def transfer(
     found = fit_transfer(model.predict, A[first], B[second], method, y=known)
     step = found.step if W is None else found.step.after(W, names)
     new = model.derived(transfer=replace(step, date=now(), reason=reason))
-    notes = (*primary.notes, *secondary.notes)
+    notes = [*primary.notes, *secondary.notes]
     if found.errors["none"] <= found.errors[found.chosen]:
-        notes += ("Without a step, predictions of both instruments are as near: none is needed.",)
-    return Transferred(model=new, found=found, pairs=len(first), notes=notes)
+        notes.append("Predictions of both instruments are as near without a step: none is needed.")
+    facts = {"pairs": Fact(value=len(first), label="pairs"), "chosen": Fact(value=found.chosen)}
+    facts |= named("errors", found.errors)
+    facts |= named("rmsep", found.rmsep) or {"rmsep": Fact(value=None)}
+    return changed(new, facts, remarked("data", notes), {"ways": _ways(found)})
+
+
+def _ways(found: TransferFit) -> Table:
+    """Return the ways that were compared."""
+    columns = {
+        "way": as_column(list(found.errors), "way"),
+        "difference": as_column(list(found.errors.values()), "difference"),
+    }
+    if found.rmsep:
+        columns["rmsep"] = as_column([found.rmsep[way] for way in found.errors], "RMSEP")
+    return Table(
+        columns=columns,
+        title="Transfer",
+        caption="Difference: root mean square between predictions of both instruments, each pair "
+        "held out.",
+        chosen=list(found.errors).index(found.chosen),
+    )
 
 
 def _spectra(
-    model: Predictor, table: Table, *, interpolate: bool
+    model: Predictor, table: TableOfRows, *, interpolate: bool
 ) -> tuple[Array, Array | None, tuple[str, ...]]:
     """Return spectra on the axis of a model; if interpolated, by which matrix and from where."""
     W = None
@@ -118,15 +114,17 @@ def _spectra(
             try:
                 names, _ = match_columns(model.columns, table)
             except InvalidInputError as error:
-                hint = "For another wavelength axis, add --interpolate."
-                raise InvalidInputError(f"{error} {hint}") from error
+                hint = "Spectra on another wavelength axis can be interpolated."
+                raise InvalidInputError(f"{error} {hint}", mend={"interpolate": True}) from error
         X = table.numbers(names)
         if np.isnan(X).any():
             raise InvalidInputError("a transfer needs spectra without missing values.")
     return (X if W is None else X @ W), W, names
 
 
-def _pairs(ours: Table, theirs: Table, label: str | None) -> tuple[list[int], list[int]]:
+def _pairs(
+    ours: TableOfRows, theirs: TableOfRows, label: str | None
+) -> tuple[list[int], list[int]]:
     """Return the rows of both tables that are the same sample."""
     names: list[list[str]] = []
     for table in (ours, theirs):
@@ -134,7 +132,7 @@ def _pairs(ours: Table, theirs: Table, label: str | None) -> tuple[list[int], li
             found = row_labels(table, label)
             if found is None or len(set(found.tolist())) < len(found):
                 raise InvalidInputError(
-                    "no column names the samples, each once; say which one with --id."
+                    "no column names the samples, each once; say which one with label."
                 )
             names.append(found.tolist())
     both = [one for one in names[0] if one in set(names[1])]

@@ -257,7 +257,7 @@ class Result:
     Examples
     --------
     >>> found = Result(facts={"rmsep": Fact(value=0.61234, label="RMSEP", error=0.05)})
-    >>> found.facts["rmsep"].text, found.content()["rmsep"]
+    >>> found.facts["rmsep"].text, found.to_dict()["rmsep"]
     ('0.612', 0.61234)
     """
 
@@ -297,7 +297,7 @@ class Result:
             if one.label and one.value is not None and not isinstance(one.value, str)
         }
 
-    def content(self, most: int | None = None) -> dict[str, Any]:
+    def to_dict(self, most: int | None = None) -> dict[str, Any]:
         """Return everything for machines; with ``most`` what people see, of so many rows."""
         flat: dict[str, Any] = {
             name: one.value if most is None else in_number(one.value, one.error)

@@ -36,6 +36,7 @@ from plsdof.workbench.analysis import Analysis
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import TableProblem
 from plsdof.workbench.analysis.remarks import in_ranges
+from plsdof.workbench.analysis.result import Result
 from plsdof.workbench.tables.table import Table
 
 Options = dict[str, Any]
@@ -66,14 +67,14 @@ class Tools(Protocol):
     def fit(self, options: Options, **files: Path) -> Analysis | ClassAnalysis:
         """Return the analysis, and write files such as ``report`` or ``model``."""
 
-    def predict(self, model: Path, table: Path) -> dict[str, Any]:
-        """Return predictions of the rows of a table: columns, limits, notes."""
+    def predict(self, model: Path, table: Path, level: float) -> Result:
+        """Return predictions of the rows of a table."""
 
-    def check_calibration(self, model: Path, table: Path) -> dict[str, Any]:
+    def check_calibration(self, model: Path, table: Path, level: float) -> Result:
         """Return tests of a model by rows with reference values, and a control chart."""
 
-    def adjust(self, model: Path, table: Path, kind: Kind, reason: str) -> None:
-        """Correct bias or slope of a model by such rows, in its file."""
+    def adjust(self, model: Path, table: Path, kind: Kind, reason: str) -> Result:
+        """Correct bias or slope of a model by such rows, in its file; return what that changes."""
 
 
 # The state

@@ -22,10 +22,10 @@ from plsdof._core.remarks import Remark
 from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.plotting.style import feature_axis, readable
-from plsdof.workbench.analysis import Analysis
+from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import Rows, TableProblem
-from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, in_text, significant
+from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, Result, in_text, significant
 from plsdof.workbench.analysis.tables import merit_table
 from plsdof.workbench.app.session import Options, Tools, arguments, key_of
 from plsdof.workbench.report._numbers import evenly_spaced, rounded
@@ -51,6 +51,8 @@ _ALIKE = 0.8
 _MOST_CLASSES, _FEWEST_OF_A_CLASS = 10, 4
 # Options that say how a file is read.
 _READING = ("sheet", "header_row", "skip_rows", "transpose", "na")
+# Of intervals and limits, unless a trial has another.
+LEVEL = Request().level
 # What is written, and how its file ends.
 ENDINGS = {"report": ".html", "model": ".json", "out": ".xlsx", "plot": ".svg"}
 
@@ -246,12 +248,13 @@ class Workbench:
                 self.tools.fit(arguments(options), **{kind: file})
             return file.read_bytes()
 
-    def _model(self, file: Path, options: Options, adjusted: Adjusted) -> None:
-        """Write a model, with the correction that it was given."""
+    def _model(self, file: Path, options: Options, adjusted: Adjusted) -> Result | None:
+        """Write a model, with the correction that it was given; return what that changes."""
         self.tools.fit(arguments(options), model=file)
         one = adjusted.get(key_of(options))
-        if one is not None:
-            self.tools.adjust(file, Path(one["file"]), one["kind"], one["why"])
+        if one is None:
+            return None
+        return self.tools.adjust(file, Path(one["file"]), one["kind"], one["why"])
 
     # New rows
     # --------
@@ -261,21 +264,31 @@ class Workbench:
     ) -> dict[str, Any]:
         """Return predictions of the rows of a file by each model, or checks of the models."""
         found = {}
+        for response, (one, change) in self._results(models, name, kind, adjusted).items():
+            key = key_of(models[response])
+            about: dict[str, Any] = {"trial": key, "adjusted": adjusted.get(key)}
+            about["change"] = None if change is None else change.to_dict()
+            found[response] = one.to_dict() | about
+            if kind == "predict":
+                found[response] |= self._as_shown(one, response, models[response])
+        return found
+
+    def _results(
+        self, models: dict[str, Options], name: str, kind: str, adjusted: Adjusted
+    ) -> dict[str, tuple[Result, Result | None]]:
+        """Return predictions or checks by each model, and what its correction changed."""
+        found = {}
+        work = self.tools.predict if kind == "predict" else self.tools.check_calibration
         with tempfile.TemporaryDirectory() as folder:
             for response, options in models.items():
                 self.report(f"Predicting {response}")
-                self._model(file := Path(folder) / "model.json", options, adjusted)
-                work = self.tools.predict if kind == "predict" else self.tools.check_calibration
-                key = key_of(options)
-                about = {"trial": key, "adjusted": adjusted.get(key)}
-                found[response] = work(file, Path(name)) | about
-                if kind == "predict":
-                    found[response] |= self._as_shown(found[response], response, options)
+                change = self._model(file := Path(folder) / "model.json", options, adjusted)
+                found[response] = work(file, Path(name), options.get("level", LEVEL)), change
         return found
 
-    def _as_shown(self, found: dict[str, Any], response: str, options: Options) -> dict[str, Any]:
+    def _as_shown(self, found: Result, response: str, options: Options) -> dict[str, Any]:
         """Return predictions as people read them, and a word on what cannot be."""
-        columns, notes = found["columns"], list(found["notes"])
+        columns, notes = found.main_table.values(), [one.words for one in found.remarks]
         values, shown = columns["prediction"], {}
         if "upper" in columns:
             half = (columns["upper"] - columns["lower"]) / 2
@@ -303,8 +316,8 @@ class Workbench:
 
     def predictions(self, models: dict[str, Options], name: str, adjusted: Adjusted) -> bytes:
         """Return the predictions as a workbook with one sheet per response."""
-        found = self.predict(models, name, "predict", adjusted)
-        sheets = {response[:31]: one["columns"] for response, one in found.items()}
+        found = self._results(models, name, "predict", adjusted)
+        sheets = {response[:31]: one.main_table.values() for response, (one, _) in found.items()}
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "predictions.xlsx"
             write_tables(sheets, file)

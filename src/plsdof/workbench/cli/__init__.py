@@ -123,7 +123,9 @@ def _guarded(work: Callable[[], None]) -> None:
     try:
         work()
     except PlsdofError as error:
-        _complain(str(error))
+        from plsdof.workbench.cli._show import with_mend
+
+        _complain(with_mend(str(error), getattr(error, "mend", {})))
         raise typer.Exit(BAD_INPUT) from error
     except (OSError, RuntimeError) as error:
         _complain(_file_trouble(error))

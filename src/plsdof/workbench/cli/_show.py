@@ -2,8 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
@@ -13,16 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from plsdof import __version__
-from plsdof._core.remarks import Remark
 from plsdof.models.writing import plain
 from plsdof.workbench.analysis.request import words_of
-from plsdof.workbench.analysis.result import Result, in_text, significant
+from plsdof.workbench.analysis.result import Result
 from plsdof.workbench.analysis.result import Table as ResultTable
 
 # Text for a terminal: safe against hostile names, readable at 80 columns
 # -----------------------------------------------------------------------
 
-number = significant
+# Characters between two columns of a table, and those that names of rows keep at least.
+_GAP, _SHORTEST, _LONGEST = 3, 8, 24
 
 
 def console() -> Console:
@@ -51,12 +50,6 @@ def safe(text: str, most: int | None = None) -> str:
     return spelled if most is None or len(spelled) <= most else spelled[: most - 1] + "…"
 
 
-def note(screen: Console, messages: Iterable[str]) -> None:
-    """Print remarks, each with a hanging indent."""
-    for message in messages:
-        remark(screen, "Note", message)
-
-
 def remark(screen: Console, title: str, message: str, style: str = "") -> None:
     """Print a title and a text that wraps beside it."""
     grid = Table.grid(padding=(0, 1))
@@ -70,14 +63,13 @@ def remark(screen: Console, title: str, message: str, style: str = "") -> None:
 def table(
     title: str,
     headings: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    cells: Sequence[Sequence[str]],
     *,
     texts: Sequence[bool] = (),
     caption: str = "",
     chosen: int | None = None,
 ) -> Table:
-    """Return a table of literal text; columns hold numbers where ``texts`` does not say
-    otherwise.
+    """Return a table of literal text, column by column; ``texts`` says which are not numbers.
 
     The row in place ``chosen`` is bold.
     """
@@ -91,72 +83,119 @@ def table(
         pad_edge=False,
         show_edge=False,
     )
-    text: dict[str, Any] = {"no_wrap": True, "overflow": "ellipsis", "max_width": 24}
-    for heading, of_text in zip_longest(headings, texts, fillvalue=False):
-        how = text if of_text else {"no_wrap": True, "justify": "right"}
-        made.add_column(Text(str(heading)), **how)
-    for place, cells in enumerate(rows):
+    for place, heading in enumerate(headings):
+        # A number is never cut, and a name has been.
+        of_text = any(texts[place : place + 1])
+        how: dict[str, Any] = {"no_wrap": not of_text or place == 0}
+        if not of_text:
+            how |= {"justify": "right", "min_width": max(map(len, [heading, *cells[place]]))}
+        made.add_column(Text(heading), **how)
+    for place, row in enumerate(zip(*cells, strict=True)):
         style = "bold" if place == chosen else None
-        made.add_row(*(Text(safe(cell)) for cell in cells), style=style)
+        made.add_row(*(Text(safe(cell)) for cell in row), style=style)
     return made
 
 
-def fixed(value: float | None, decimals: int = 2) -> str:
-    """Format a number with a fixed number of decimals, with a dash for no number."""
-    return in_text(value, 10.0 ** (1 - decimals))
+def cut(label: str, most: int) -> str:
+    """Cut a text in the middle: names of samples differ at the end.
+
+    Examples
+    --------
+    >>> cut("gasoline sample no 41", 12)
+    'gasol… no 41'
+    """
+    if len(label) <= most:
+        return label
+    end = most // 2
+    return f"{label[: most - end - 1]}…{label[-end:]}"
 
 
 # A result on a terminal: its first table, what it says, remarks, the other tables, the record
 # -------------------------------------------------------------------------------------------
 
 
+def give(
+    command: str,
+    results: Sequence[Result],
+    about: Sequence[dict[str, Any]],
+    printing: Any,
+    shown: Sequence[Result] | None = None,
+) -> None:
+    """Print what a command has found: as JSON, with what only machines want, or for people.
+
+    ``shown`` is what people see, if it is not what machines get. ``about`` has the files that were
+    written.
+    """
+    if printing.as_json:
+        contents = [one.to_dict() | more for one, more in zip(results, about, strict=True)]
+        print_json(command, contents[0] if len(contents) == 1 else {"responses": contents})
+    elif not printing.quiet:
+        screen = console()
+        for place, one in enumerate(results if shown is None else shown):
+            screen.print(*(["\n"] if place else []), end="")
+            show_result(screen, one, verbose=printing.verbose)
+            files: Mapping[str, str] = about[place]["written"]
+            screen.print(*(["\n"] if files else []), end="")
+            for what, where in files.items():
+                remark(screen, f"Wrote the {what}", where)
+
+
 def show_result(screen: Console, result: Result, *, verbose: bool = False) -> None:
     """Print a result."""
     if result.title:
-        screen.print(f"{safe(result.title)}\n", style="bold")
+        lines = map(safe, result.title.split("\n"))
+        screen.print("\n".join([*lines, ""]), style="bold")
     tables = [one for one in result.titled.values() if one.brief]
     first = sorted(tables, key=lambda one: one.chosen is None)
     for one in first[:1]:
-        screen.print(result_table(one, verbose=verbose))
+        screen.print(result_table(one, screen.width, verbose=verbose))
         screen.print()
     for label, text in result.sentences.items():
         remark(screen, label, text)
-    if numbers := [f"{one.label} {one.text}" for one in result.numbers.values()]:
-        remark(screen, "Numbers", ", ".join(numbers))
+    # What a sentence says is not said again.
+    told = " ".join(result.sentences.values())
+    numbers = [one for one in result.numbers.values() if one.text not in told]
+    if numbers:
+        remark(screen, "Numbers", ", ".join(f"{one.label} {one.text}" for one in numbers))
     for said in sorted(result.remarks, key=lambda one: one.severity != "severe"):
         word, style = ("Warning", "red") if said.severity == "severe" else ("Note", "")
-        remark(screen, word, with_mend(said), style=style)
+        remark(screen, word, with_mend(said.words, said.mend), style=style)
     for one in first[1:]:
         screen.print()
-        screen.print(result_table(one, verbose=verbose))
+        screen.print(result_table(one, screen.width, verbose=verbose))
     if result.record:
         screen.print()
         remark(screen, "Recipe", "; ".join(f"{k}: {v}" for k, v in result.record.items()))
 
 
-def with_mend(one: Remark) -> str:
-    """Return the words of a remark, and the options that mend it."""
-    mend = shlex.join(words_of(one.mend))
-    return f"{one.words} Try {mend}." if mend else one.words
+def with_mend(words: str, mend: Mapping[str, Any]) -> str:
+    """Return what a remark or an error says, and the options that mend it."""
+    options = shlex.join(words_of(mend))
+    return f"{words} Try {options}." if options else words
 
 
-def result_table(one: ResultTable, *, verbose: bool = False) -> Table:
+def result_table(one: ResultTable, width: int, *, verbose: bool = False) -> Table:
     """Return a table of a result: its brief columns, of few rows or of all."""
     columns = [c for c in one.columns.values() if c.label and c.brief]
     places = range(len(one)) if verbose or one.short is None else one.short
-    headings = [f"{c.label} ({c.unit})" if c.unit else c.label for c in columns]
+    headings = [safe(f"{c.label} ({c.unit})" if c.unit else c.label, _LONGEST) for c in columns]
     cells, texts = [c.texts(places) for c in columns], [c.is_text for c in columns]
     chosen = None if one.chosen is None else list(places).index(one.chosen)
-    if chosen is not None:
+    if chosen is not None and one.mark:
         headings, texts = [*headings, ""], [*texts, True]
         cells.append([f"<- {one.mark}" * (i == chosen) for i in range(len(places))])
     if one.by:  # a few named rows stand side by side
         others = [list(row) for row in zip(*cells[1:], strict=True)]
         headings, cells, texts = ["", *cells[0]], [headings[1:], *others], [True]
+    # Names have the room that numbers leave.
+    sizes = [max(map(len, [head, *column])) for head, column in zip(headings, cells, strict=True)]
+    spare = width - sum(sizes) - _GAP * (len(sizes) - 1)
+    if texts[:1] == [True]:
+        room = min(max(sizes[0] + spare, _SHORTEST), _LONGEST)
+        cells[0] = [cut(safe(cell), room) for cell in cells[0]]
     more = f"{len(places)} of {len(one)} rows; --verbose shows all." * (len(places) < len(one))
     caption = " ".join(filter(None, (more, one.caption)))
-    rows = zip(*cells, strict=True)
-    return table(one.title, headings, rows, texts=texts, caption=caption, chosen=chosen)
+    return table(one.title, headings, cells, texts=texts, caption=caption, chosen=chosen)
 
 
 # What the tables give people, for machines: strict JSON, null where a number is missing

@@ -4,7 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,10 +16,12 @@ from plsdof._core.inputs import as_count
 from plsdof.chemometrics.checks import Kind
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.models.files import load_model, save_model
+from plsdof.models.predictor import Predictor
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import TableProblem
 from plsdof.workbench.analysis.request import words_of
+from plsdof.workbench.analysis.result import Result
 from plsdof.workbench.app.session import sessions_in
 from plsdof.workbench.cli._options import parse
 from plsdof.workbench.cli.fit import Output, write
@@ -133,35 +135,33 @@ class CommandLine:
         write(found, Output(**given), shlex.join([*self.command(options), *ends]))
         return found[0].analysis
 
-    def predict(self, model: Path, table: Path) -> dict[str, Any]:
-        """Return predictions of the rows of a table: columns, limits, notes."""
-        rows = _read(Reading(), table, Path.cwd())
-        (found,) = workbench.predict(load_model(model), rows, missing="drop")
-        return asdict(found)
+    def predict(self, model: Path, table: Path, level: float) -> Result:
+        """Return predictions of the rows of a table."""
+        rows, known = _read(Reading(), table, Path.cwd()), load_model(model)
+        return workbench.predict(known, rows, _later(known, level))[0]
 
-    def check_calibration(self, model: Path, table: Path) -> dict[str, Any]:
+    def check_calibration(self, model: Path, table: Path, level: float) -> Result:
         """Return tests of a model by rows with reference values, and a control chart."""
-        rows = _Remembered().table(table)
-        found = workbench.check(load_model(model), rows, missing="drop")
-        return {
-            "tests": [asdict(one) for one in found.found.verdicts],
-            "chart": asdict(found.found.chart),
-            "rows": found.rows.columns,
-            "passed": found.passed,
-            "verdict": found.found.message,
-            "notes": (*found.found.chart.sentences, *found.rows.notes),
-        }
+        rows, known = _Remembered().table(table), load_model(model)
+        return workbench.check(known, rows, request=_later(known, level))
 
-    def adjust(self, model: Path, table: Path, kind: Kind, reason: str) -> None:
-        """Correct bias or slope of a model by such rows, in its file."""
-        rows = _Remembered().table(table)
-        made = workbench.adjust(load_model(model), rows, kind, reason=reason, missing="drop")
-        if not made.made.significant:
+    def adjust(self, model: Path, table: Path, kind: Kind, reason: str) -> Result:
+        """Correct bias or slope of a model by such rows, in its file; return what that changes."""
+        rows, known = _Remembered().table(table), load_model(model)
+        made = workbench.adjust(known, rows, kind, _later(known), reason=reason)
+        if not made.result.facts["significant"].value:
             raise InvalidInputError(
-                f"The {kind} is not significant by these {made.made.rows} control samples: to "
-                "adjust it would add their noise to every prediction. The model stays as it is."
+                f"The {kind} is not significant by these {made.result.facts['rows'].text} control "
+                "samples: to adjust it would add their noise to every prediction. The model stays "
+                "as it is."
             )
-        save_model(made.model, model)
+        save_model(made.predictor, model)
+        return made.result
+
+
+def _later(model: Predictor, level: float = 0.95) -> Request:
+    """Return what is asked of new rows: those with holes that a model cannot fill are left out."""
+    return Request(level=level, missing=None if model.fills_holes else "drop")
 
 
 # Tables are read once: every click of a session asks for the same one.

@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ import numpy as np
 import typer
 
 from plsdof._core.inputs import as_choice
-from plsdof.chemometrics.merit import accepted, parse_criterion
+from plsdof.chemometrics.merit import Acceptance, accepted, parse_criterion
 from plsdof.errors import InvalidInputError
 from plsdof.inference.intervals import prediction_interval
 from plsdof.models.files import load_model, save_model
@@ -23,7 +23,7 @@ from plsdof.models.writing import atomic_write
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import sha256_of
-from plsdof.workbench.analysis.result import significant
+from plsdof.workbench.analysis.result import Result, Table, as_column, significant
 from plsdof.workbench.cli import _show as show
 from plsdof.workbench.cli._options import (
     JSON,
@@ -88,33 +88,24 @@ def fit(
     if streamed and (more or parent is not None):
         raise InvalidInputError("Several tables, and --parent, are for tables in memory.")
     found = _fitted(files, reading, request, output, parent, streamed=streamed)
-    verdicts = [
-        [accepted(c, one.analysis.merit) for c in output.accept]
-        for one in found
-        if isinstance(one.analysis, Analysis)
-    ] or [[]]
     with show.waiting("Writing", quiet=output.quiet):
         written = write(found, output, shlex.join(["plsdof", *sys.argv[1:]]))
-    if output.as_json:
-        contents = [
-            one.result.content() | {"written": names, "accepted": [asdict(v) for v in judged]}
-            for one, names, judged in zip(found, written, verdicts, strict=True)
-        ]
-        show.print_json("fit", contents[0] if len(contents) == 1 else {"responses": contents})
-    elif not output.quiet:
-        screen = show.console()
-        for place, (one, names) in enumerate(zip(found, written, strict=True)):
-            screen.print(*(["\n"] if place else []), end="")
-            show.show_result(screen, one.result, verbose=output.verbose)
-            for judged in verdicts[place]:
-                word = "Accepted" if judged.passed else "Not accepted"
-                words = f"{judged.criterion}: {significant(judged.value)} ({judged.rows})"
-                show.remark(screen, word, words)
-            screen.print(*(["\n"] if names else []), end="")
-            for what, where in names.items():
-                show.remark(screen, f"Wrote the {what}", where)
-    if not all(one.passed for judged in verdicts for one in judged):
+    judged = [_judged(one, output.accept) for one in found]
+    show.give("fit", judged, [{"written": names} for names in written], output)
+    if not all(all(one.tables["accepted"].columns["passed"].values) for one in judged):
         raise typer.Exit(LIMIT_CROSSED)
+
+
+def _judged(found: Fitted, criteria: Sequence[str]) -> Result:
+    """Return a result with what criteria of acceptance say of it."""
+    result, merit = found.result, getattr(found.analysis, "merit", {})
+    verdicts = [accepted(one, merit) for one in criteria]
+    columns = {
+        one.name: as_column([getattr(v, one.name) for v in verdicts], one.name)
+        for one in fields(Acceptance)
+    }
+    table = Table(columns=columns, title="Acceptance" * bool(verdicts))
+    return replace(result, tables={**result.tables, "accepted": table})
 
 
 def _fitted(
@@ -310,7 +301,8 @@ def datasets(export: Path | None = None, as_json: bool = False) -> None:
             (one.name, one.function, one.state, verdicts[one.hash_ok], "{} x {}".format(*one.shape))
             for one in found
         ]
-        screen.print(show.table("Data sets", headings, rows, texts=[True] * 4))
+        cells = list(zip(*rows, strict=True))
+        screen.print(show.table("Data sets", headings, cells, texts=[True] * 4))
         for one in found:
             screen.print()
             show.remark(screen, one.name, f"{one.message} {one.location}")

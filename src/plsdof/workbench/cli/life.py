@@ -1,19 +1,18 @@
 """``plsdof check``, ``adjust`` and ``transfer``: the life of a calibration after the fit."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 import typer
 
 from plsdof import workbench
-from plsdof._core.display import plural
 from plsdof._core.inputs import as_choice
-from plsdof.chemometrics.transfer import Method, TransferFit
+from plsdof.chemometrics.checks import Kind
+from plsdof.chemometrics.transfer import Method
 from plsdof.errors import InvalidInputError
 from plsdof.models.files import load_model, save_model
-from plsdof.models.predictor import Predictor
-from plsdof.workbench.checking import Checked, read_log
+from plsdof.workbench.analysis import Request
+from plsdof.workbench.checking import Changed, changed, read_log
 from plsdof.workbench.cli import _show as show
 from plsdof.workbench.cli._options import JSON, LIMIT_CROSSED, PAGE, File, Printing, check_outputs
 from plsdof.workbench.tables.joining import JoinedReading
@@ -29,13 +28,10 @@ def check(
     model: ModelFile,
     file: File,
     reading: JoinedReading,
+    request: Annotated[Request, ("level", "missing", "label", "average_by")],
     printing: Printing,
     log: Path | None = None,
     report: Path | None = None,
-    level: float = 0.95,
-    missing: str | None = None,
-    label: str | None = None,
-    average_by: str | None = None,
 ) -> None:
     """Check a calibration with control samples, and keep control charts.
 
@@ -44,65 +40,28 @@ def check(
     3 is an alarm: some test fails at one level for all of them together.
     """
     check_outputs({"--log": (log, (".csv",)), "--report": (report, PAGE)}, file, model)
-    written = {"log": log, "report": report}
+    files = {"log": log, "report": report}
+    written = {key: str(value) for key, value in files.items() if value is not None}
+    about = {"model": str(model), "file": str(file), "written": written}
     with show.waiting("Checking", quiet=printing.quiet):
         fitted = load_model(model)
-        table = reading.with_response([file], [fitted.response], label)
-        how: dict[str, Any] = {"level": level, "missing": missing, "label": label}
-        how["average_by"] = average_by
-        found = workbench.check(fitted, table, read_log(log), **how)
-        content = found.to_content() | {
-            "model": str(model),
-            "file": str(file),
-            "written": {key: str(value) for key, value in written.items() if value is not None},
-        }
+        table = reading.with_response([file], [fitted.response], request.label)
+        found = workbench.check(fitted, table, read_log(log), request)
         if log is not None:
-            append_table(found.lines, log)
+            append_table(found.main_table.values(), log)
         if report is not None:
             from plsdof.workbench.report.document import write_check
 
-            write_check(content, report)
-    if printing.as_json:
-        show.print_json("check", content)
-    elif not printing.quiet:
-        _show_check(found)
-    if not found.passed:
+            write_check(found.to_dict() | about, report)
+    show.give("check", [found], [about], printing)
+    if not found.facts["passed"].value:
         raise typer.Exit(LIMIT_CROSSED)
-
-
-def _show_check(checked: Checked) -> None:
-    screen, found, name = show.console(), checked.found, show.safe(checked.model.response, 40)
-    rows = plural(len(found.columns["predicted"]), "row")
-    title = f"Check of {name}: {rows}, {found.n} with a reference value\n"
-    screen.print(title, style="bold")
-    words = {True: "passed", False: "FAILED", None: "-"}
-    cells = [
-        (v.name, words[v.passed], *map(show.number, (v.p, v.value, v.limit, v.standard)))
-        for v in found.verdicts
-    ]
-    headings = ("test", "on its own", "p", "value", "limit", "standards' limit")
-    screen.print(show.table("Tests", headings, cells, texts=[True] * 2))
-    screen.print()
-    show.remark(screen, "Check", found.message, style="" if found.is_good else "red")
-    for one in found.verdicts:
-        show.remark(screen, one.name, one.text)
-    if found.n:
-        known, number = found.calibration, show.number
-        text = (
-            f"RMSEP {number(found.rmsep)}, RMSECV {number(known.rmsecv)}, SEC {number(known.sec)}; "
-            f"limit of SEP after the standards {number(found.sep_limit_standard)}; slope of "
-            f"reference on predicted {number(found.slope)}, of predicted on reference "
-            f"{number(found.slope_predicted)}."
-        )
-        show.remark(screen, "Errors", text)
-    for text in found.chart.sentences:
-        show.remark(screen, "Chart", text)
-    show.note(screen, checked.notes)
 
 
 def adjust(
     model: ModelFile,
     reading: JoinedReading,
+    request: Annotated[Request, ("missing", "label")],
     printing: Printing,
     file: Annotated[
         Path | None, typer.Argument(metavar="TABLE", help="Control samples; not with --undo.")
@@ -113,8 +72,6 @@ def adjust(
     undo: bool = False,
     reason: str = "",
     force: bool = False,
-    missing: str | None = None,
-    label: str | None = None,
 ) -> None:
     """Correct bias or slope of a model by control samples, or undo that.
 
@@ -130,28 +87,18 @@ def adjust(
     check_outputs({"--out": (out, JSON)}, model, *([] if file is None else [file]))
     fitted = load_model(model)
     if file is None:
-        _finish("adjust", fitted.unadjusted(), out, printing, {"notes": ()})
+        _finish("adjust", changed(fitted.unadjusted(), {}), out, printing)
         return
-    table = reading.with_response([file], [fitted.response], label)
-    how: dict[str, Any] = {"reason": reason, "force": force, "missing": missing, "label": label}
-    made = workbench.adjust(fitted, table, "slope" if slope else "bias", **how)
-    _finish("adjust", made.model, out, printing, made.to_content())
+    table = reading.with_response([file], [fitted.response], request.label)
+    kind: Kind = "slope" if slope else "bias"
+    made = workbench.adjust(fitted, table, kind, request, reason=reason, force=force)
+    _finish("adjust", made, out, printing)
 
 
-def _finish(
-    command: str, new: Predictor, out: Path, printing: Printing, content: Mapping[str, Any]
-) -> None:
+def _finish(command: str, made: Changed, out: Path, printing: Printing) -> None:
     """Save a model, and show what became of it, and where it is."""
-    save_model(new, out)
-    if printing.as_json:
-        about = {"history": new.history, "parent": new.parent, "written": {"model": str(out)}}
-        show.print_json(command, {**content, **about})
-    elif not printing.quiet:
-        screen = show.console()
-        for text in new.history or ("Nothing is adjusted.",):
-            show.remark(screen, "Model", text)
-        show.note(screen, content["notes"])
-        show.remark(screen, "Wrote the model", str(out))
+    save_model(made.predictor, out)
+    show.give(command, [made.result], [{"written": {"model": str(out)}}], printing)
 
 
 def transfer(
@@ -177,22 +124,7 @@ def transfer(
     check_outputs({"--out": (out, JSON)}, model, primary, secondary)
     with show.waiting("Transferring", quiet=printing.quiet):
         tables = reading.table(primary), reading.table(secondary)
-        how: dict[str, Any] = {"interpolate": interpolate, "reason": reason, "label": label}
-        made = workbench.transfer(load_model(model), *tables, method, **how)
-    if not printing.as_json and not printing.quiet:
-        _show_transfer(made.found)
-    _finish("transfer", made.model, out, printing, made.to_content())
-
-
-def _show_transfer(found: TransferFit) -> None:
-    rows = [
-        [way, show.number(error), *([show.number(found.rmsep[way])] if found.rmsep else [])]
-        for way, error in found.errors.items()
-    ]
-    caption = (
-        "Difference: root mean square between predictions of both instruments, pairs left out."
-    )
-    headings = ["way", "difference", *(["RMSEP"] if found.rmsep else [])]
-    place = list(found.errors).index(found.chosen)
-    made = show.table("Transfer", headings, rows, texts=[True] * 1, caption=caption, chosen=place)
-    show.console().print(made)
+        made = workbench.transfer(
+            load_model(model), *tables, method, interpolate=interpolate, reason=reason, label=label
+        )
+    _finish("transfer", made, out, printing)

@@ -234,7 +234,7 @@ def in_tables(result: Result) -> dict[str, Any]:
     return {
         "title": readable(result.title, 200),
         "sentences": [[label, readable(text, 900)] for label, text in result.sentences.items()],
-        "result": _visible(plain(result.content(MOST_FEATURES))),
+        "result": _visible(plain(result.to_dict(MOST_FEATURES))),
         "numbers": [[readable(one.label), name] for name, one in result.numbers.items()],
         "tables": [
             {

@@ -48,7 +48,7 @@ async function showChecks() {
 const TESTS = { bias: "Bias", sep: "SEP", slope: "Slope (t)", coverage: "Outside their interval", unlike: "Unlike the calibration" };
 
 function checkParts(name, one, k) {
-  const body = one.tests.map((test) => {
+  const body = one.verdicts.map((test) => {
     const word = test.passed === null ? "not tested" : test.passed ? "passed" : "failed";
     const verdict = made("td", { className: "text " + { passed: "good", failed: "bad" }[word] }, word);
     const numbers = [test.value, test.limit].map((value) => element("td", value === null ? "" : brief(value)));
@@ -56,7 +56,7 @@ function checkParts(name, one, k) {
   });
   const chart = [element("h3", "Control chart"), made("p", { className: "assumes" }, "Predicted minus measured over the expected size of the error, in the order of the rows. Dashed: warning and action limits."), made("div", { className: "chart", id: "chart-check-" + k, role: "img", ariaLabel: "Errors of the control samples with their limits" })];
   return [
-    made("p", { className: "verdict " + (one.passed ? "good" : "bad") }, (one.passed ? "✓ " : "✗ "), element("bdi", name), ": " + one.verdict),
+    made("p", { className: "verdict " + (one.passed ? "good" : "bad") }, (one.passed ? "✓ " : "✗ "), element("bdi", name), ": " + one.message),
     ...(one.chart.errors.length ? chart : []),
     ...one.notes.map((text) => made("p", { className: "note" }, text)),
     adjustForm(one),
@@ -68,9 +68,10 @@ function checkParts(name, one, k) {
 function adjustForm(one) {
   if (one.adjusted) {
     const back = button("Take it back", () => adjust({ trial: one.trial, kind: "none" }));
-    return made("p", { className: "row" }, element("strong", "The " + one.adjusted.kind + " is adjusted: "), element("bdi", one.adjusted.why), back);
+    const effect = one.change ? one.change.errors : "";
+    return made("p", { className: "row" }, element("strong", "The " + one.adjusted.kind + " is adjusted: "), element("bdi", one.adjusted.why), back, element("span", effect));
   }
-  const failed = ["bias", "slope"].filter((kind) => one.tests.some((test) => test.name === kind && test.passed === false));
+  const failed = ["bias", "slope"].filter((kind) => one.verdicts.some((test) => test.name === kind && test.passed === false));
   if (!failed.length) return made("p", { className: "assumes", id: "adjust" }, "Neither bias nor slope is significant by these samples, so that there is nothing to adjust: it would add their noise to every prediction.");
   const kind = element("select", ...failed.map((text) => element("option", text)));
   const why = made("input", { type: "text", required: true, maxLength: 200 });

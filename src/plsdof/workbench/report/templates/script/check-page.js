@@ -1,5 +1,6 @@
 // The page of a check: its data are in the page.
 content = JSON.parse(byId("data").textContent);
+const column = (name) => content.rows.map((row) => row[name]);
 
 function drawUnlike() {
   const shares = content.checks.map((one) => 100 * one.unlike);
@@ -8,7 +9,7 @@ function drawUnlike() {
 }
 
 function drawValues() {
-  const { reference, predicted } = content.columns;
+  const [reference, predicted] = [column("reference"), column("predicted")];
   const known = reference.filter((v) => v !== null);
   const ends = [Math.min(...known), Math.max(...known)];
   const equal = { name: "equal", x: ends, y: ends, mode: "lines", line: { color: theme.reference, dash: "dash" } };
@@ -17,8 +18,8 @@ function drawValues() {
 
 function drawLimits() {
   const names = { t2: "T²", q: "Q" };
-  const data = Object.entries(content.limits).map(([name, bound], i) => {
-    const values = content.columns[name].map((v) => v / bound);
+  const data = Object.entries(content.limits || {}).map(([name, bound], i) => {
+    const values = column(name).map((v) => v / bound);
     return { name: names[name], x: count(values), y: values, mode: "markers", marker: { color: theme.lines[i], symbol: SYMBOLS[i] } };
   });
   return [data, layout(axis("row"), axis("value / limit", { tozero: true }), { limits: limit("y", 1) })];
