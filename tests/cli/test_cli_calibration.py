@@ -459,7 +459,7 @@ def test_a_dead_spectrum_keeps_no_other_row_from_its_prediction(tmp_path):
     frame.to_csv(new, index=False)
     line = refused("predict", model, new)
     assert f"{new}: snv is not defined for row 3: all values there are equal" in line
-    assert line.endswith("--missing drop gives them no prediction.")
+    assert line.endswith("Try --missing drop.")
     found = run_json("predict", model, new, "--missing", "drop")
     predicted = [one["prediction"] for one in found["predictions"]]
     assert predicted[2] is None

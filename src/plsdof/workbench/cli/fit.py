@@ -104,6 +104,8 @@ def _judged(found: Fitted, criteria: Sequence[str]) -> Result:
         one.name: as_column([getattr(v, one.name) for v in verdicts], one.name)
         for one in fields(Acceptance)
     }
+    words = ["Accepted" if one.passed else "Not accepted" for one in verdicts]
+    columns |= {"passed": replace(columns["passed"], label=""), "verdict": as_column(words, " ")}
     table = Table(columns=columns, title="Acceptance" * bool(verdicts))
     return replace(result, tables={**result.tables, "accepted": table})
 
