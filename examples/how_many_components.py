@@ -2,8 +2,8 @@
 How many components should I keep?
 ==================================
 
-Near-infrared spectra of gasoline, and the octane number. The default choice leaves rows out, for
-all models in one go; Degrees of Freedom tell what each of them costs.
+Near-infrared spectra of gasoline, and the octane number. The default choice cross-validates
+all models in one go; Degrees of Freedom say what each of them costs.
 """
 
 import matplotlib.pyplot as plt

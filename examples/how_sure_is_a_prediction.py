@@ -2,9 +2,8 @@
 How sure can I be of a prediction?
 ==================================
 
-Every prediction of a fitted model comes with limits for a new measurement. Their width is a
-quantile of the cross-validated errors, so that nothing is assumed about the distribution of the
-noise.
+Every prediction of a fitted model comes with limits for a new measurement. Their width comes from
+the cross-validated errors: how far off the predictions of held-out samples were.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +24,8 @@ inside = (lower <= y[test]) & (y[test] <= upper)
 print(f"{inside.sum()} of {len(test)} new measurements are within their 90% limits")
 
 # %%
-# All limits have the same width: they hold on average over samples. ``method="normal"`` assumes
-# normal noise, and widens them for samples that are unlike the others.
+# Limits are wider for samples that are unlike the others, and hold on average over samples.
+# ``method="normal"`` takes normal noise of one variance, and the model, for granted.
 predicted = model.predict(X[test])
 figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
 ax.errorbar(y[test], predicted, yerr=[predicted - lower, upper - predicted], fmt="o", capsize=3)

@@ -28,7 +28,7 @@ print("RMSE, rows apart:    ", apart.rmse.min().round(3))
 print("RMSE, rows together: ", together.rmse.min().round(3))
 
 # %%
-# The estimator takes the groups as well. It leaves them out together, to choose the model and to
-# say how wide an interval for a new sample has to be.
+# The estimator takes the groups as well. It holds them out together, to choose the model and to
+# find how wide an interval for a new sample has to be.
 model = PLSRegressor(max_components=10).fit(X3, y3, groups=rows)
 print(model.selection_.message)

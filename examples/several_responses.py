@@ -2,9 +2,9 @@
 Several responses: one model each, or one for all
 =================================================
 
-Several responses can be modelled in two ways. PLS1 fits every column by itself; PLS2 looks for
-components that serve all columns. Both have exact Degrees of
-Freedom, so their prices can be compared.
+Several responses can be modelled in two ways. PLS1 fits every column on its own; PLS2 looks for
+components that serve all columns. Both have exact Degrees of Freedom, so their costs can be
+compared.
 """
 
 import matplotlib.pyplot as plt

@@ -28,8 +28,8 @@ model = PLSRegressor(scale=False).fit(X[~test], y[~test])
 print(model.selection_.message)
 
 # %%
-# Predicted against measured: points on the line are predicted exactly, and the legend tells the
-# root mean squared error of either kind of row.
+# Predicted against measured: points on the line are predicted exactly, and the legend gives the
+# root mean squared error of each kind of row.
 PredictionDisplay.from_estimator(model, X[test], y[test], response="octane")
 
 # %%
