@@ -242,14 +242,14 @@ def test_a_kept_model_preprocesses_new_rows(spectra, tmp_path):
     np.testing.assert_allclose(
         again.predict_interval(X[40:]), plain.predict_interval(rows), rtol=1e-12
     )
-    np.testing.assert_allclose(again.hotelling_t2(X[40:]).values, plain.hotelling_t2(rows).values)
+    np.testing.assert_allclose(again.t2(X[40:]).values, plain.t2(rows).values)
     # A path that preprocesses keeps its chain.
     whole = preprocessed(chain.steps, pls_at_most(5))(X[:40], y[:40])[model.index]
     plsdof.predictor(whole, names=names).save(tmp_path / "whole.json")
     kept = plsdof.load_model(tmp_path / "whole.json")
     assert kept.method == "pls"
     np.testing.assert_allclose(kept.predict(X[40:]), expected, rtol=1e-9)
-    np.testing.assert_allclose(kept.q_residuals(X[40:]).values, again.q_residuals(X[40:]).values)
+    np.testing.assert_allclose(kept.q(X[40:]).values, again.q(X[40:]).values)
 
 
 @pytest.mark.parametrize(

@@ -141,12 +141,8 @@ def test_fitted_models_are_kept_in_files(model, tmp_path):
     interval = prediction_interval(model, NEW)
     kept = found.predict_interval(NEW)
     np.testing.assert_allclose(kept.lower, interval.lower, rtol=1e-7)
-    np.testing.assert_allclose(
-        found.hotelling_t2(NEW).values, hotelling_t2(model, NEW).values, rtol=1e-7
-    )
-    np.testing.assert_allclose(
-        found.q_residuals(NEW).values, q_residuals(model, NEW).values, rtol=1e-7
-    )
+    np.testing.assert_allclose(found.t2(NEW).values, hotelling_t2(model, NEW).values, rtol=1e-7)
+    np.testing.assert_allclose(found.q(NEW).values, q_residuals(model, NEW).values, rtol=1e-7)
 
 
 def test_preprocessing_of_spectra_is_kept_in_files(tmp_path):

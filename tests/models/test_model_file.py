@@ -110,7 +110,7 @@ def test_a_model_without_data_predicts_with_intervals_from_rows_left_out(tmp_pat
     for ask in (
         lambda: model.predict_interval(rows, method="normal"),
         lambda: model.predict_interval(rows, kind="mean"),
-        lambda: model.hotelling_t2(rows),
+        lambda: model.t2(rows),
     ):
         with pytest.raises(NotAvailableError):
             ask()
@@ -173,8 +173,8 @@ def test_distances_of_new_rows_are_those_of_the_library(tmp_path, shape, scale, 
         model = kept(path[m], tmp_path)
         for level in (0.5, 0.95):
             for ours, theirs in (
-                (model.hotelling_t2(new, level=level), hotelling_t2(path[m], new, level=level)),
-                (model.q_residuals(new, level=level), q_residuals(path[m], new, level=level)),
+                (model.t2(new, level=level), hotelling_t2(path[m], new, level=level)),
+                (model.q(new, level=level), q_residuals(path[m], new, level=level)),
             ):
                 np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-9, atol=1e-12)
                 np.testing.assert_allclose(ours.limit, theirs.limit, rtol=1e-9)
@@ -187,7 +187,7 @@ def test_distances_of_new_rows_are_those_of_the_library(tmp_path, shape, scale, 
 
 def test_components_that_reproduce_the_predictors_leave_no_limit_of_q(tmp_path):
     X, y = make_problem(20, 3)
-    q = kept(pls_path(X, y)[3], tmp_path).q_residuals(X + 1)
+    q = kept(pls_path(X, y)[3], tmp_path).q(X + 1)
     assert np.isnan(q.limit)
     assert not q.flags.any()
     assert "no limit" in q.message
@@ -210,17 +210,17 @@ def test_columns_that_did_not_vary_count_in_q_where_nothing_is_scaled(tmp_path):
         with pytest.warns(ConstantColumnWarning):
             path = pls_path(X, y, scale=scale)
         model = kept(by_gcv(path), tmp_path)
-        more = model.q_residuals(new).values - model.q_residuals(X[:3]).values
+        more = model.q(new).values - model.q(X[:3]).values
         np.testing.assert_allclose(more, [expected, 0, 0], atol=1e-12)
-        t2 = model.hotelling_t2(new).values
-        np.testing.assert_allclose(t2, model.hotelling_t2(X[:3]).values, rtol=1e-12)
+        t2 = model.t2(new).values
+        np.testing.assert_allclose(t2, model.t2(X[:3]).values, rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["pcr", "ridge"])
 def test_methods_without_scores_have_no_distances(tmp_path, method):
     model = kept(METHODS[method](*make_problem(20, 5))[1], tmp_path)
     assert model.check is None
-    for ask in (model.hotelling_t2, model.q_residuals):
+    for ask in (model.t2, model.q):
         with pytest.raises(NotAvailableError):
             ask(np.eye(5))
 
@@ -283,8 +283,8 @@ def test_the_documented_recipe_gives_the_prediction_and_its_variance(file):
     u = x / part["check"]["scale"]
     interval = model.prediction_interval(row[None], method="normal")
     t2, q = (content["n"] - 1) * np.sum((R @ x) ** 2), np.sum((u - L.T @ (R @ x)) ** 2)
-    np.testing.assert_allclose(model.hotelling_t2(row[None]).values, t2, rtol=1e-12)
-    np.testing.assert_allclose(model.q_residuals(row[None]).values, q, rtol=1e-12)
+    np.testing.assert_allclose(model.t2(row[None]).values, t2, rtol=1e-12)
+    np.testing.assert_allclose(model.q(row[None]).values, q, rtol=1e-12)
     np.testing.assert_allclose(interval.center, prediction, rtol=1e-12)
     np.testing.assert_allclose(interval.std_error**2, variance, rtol=1e-12)
     # Student's t times the root mean square of the scores, wider with the leverage h of the row.
@@ -551,7 +551,7 @@ def test_models_of_paths_with_several_responses_are_kept(tmp_path):
     model = kept(path[2], tmp_path)
     assert model.response_names_ == ("u", "v")
     np.testing.assert_allclose(model.predict(FRAME), path.fitted[2], rtol=1e-10, atol=1e-10)
-    for ask in (model.prediction_interval, model.hotelling_t2):
+    for ask in (model.prediction_interval, model.t2):
         with pytest.raises(NotAvailableError):
             ask(FRAME)
     with pytest.raises(AttributeError):
@@ -571,8 +571,8 @@ def whole(model):
         "limits": lambda rows: model.predict_interval(rows, 0.9),
         "normal": lambda rows: model.predict_interval(rows, 0.9, method="normal"),
         "mean": lambda rows: model.predict_interval(rows, 0.9, kind="mean"),
-        "t2": lambda rows: model.hotelling_t2(rows).values,
-        "q": lambda rows: model.q_residuals(rows).values,
+        "t2": lambda rows: model.t2(rows).values,
+        "q": lambda rows: model.q(rows).values,
     }
 
 
@@ -678,11 +678,11 @@ def test_an_average_over_recipes_predicts_the_weighted_mean(tmp_path):
     expected = sum(w * one.predict(rows) for w, one in zip(weights, models, strict=True))
     np.testing.assert_allclose(pool.predict(rows), expected, rtol=1e-10)
     # T^2 and Q are those of the member with most weight.
-    for ask in ("hotelling_t2", "q_residuals"):
+    for ask in ("t2", "q"):
         ours, theirs = (getattr(one, ask)(rows).values for one in (pool, models[1]))
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
     # Intervals widen with the leverage, the weighted mean of those of the members.
-    t2 = [one.hotelling_t2(rows).values / 39 for one in models]
+    t2 = [one.t2(rows).values / 39 for one in models]
     h = 1 / 40 + weights[0] * t2[0] + weights[1] * t2[1]
     half = models[1].half_width(0.9) * np.sqrt(1 + 4 * h)
     expected = np.column_stack([expected - half, expected + half])
@@ -738,5 +738,5 @@ def test_a_model_without_components_is_kept(tmp_path):
     model = kept(fitted, tmp_path)
     np.testing.assert_allclose(model.predict(X), Y.mean(), rtol=1e-12)
     np.testing.assert_allclose(model.predict_interval(X), fitted.predict_interval(X), rtol=1e-9)
-    assert not model.hotelling_t2(X).values.any()
-    np.testing.assert_allclose(model.q_residuals(X).limit, q_residuals(fitted, X).limit, rtol=1e-9)
+    assert not model.t2(X).values.any()
+    np.testing.assert_allclose(model.q(X).limit, q_residuals(fitted, X).limit, rtol=1e-9)

@@ -231,7 +231,7 @@ def test_parts_are_made_when_they_are_needed():
     asked.predict(NEW)
     asked.predict_interval(NEW)
     assert not model.path_.is_counted
-    asked.hotelling_t2(NEW)
+    asked.t2(NEW)
     assert model.path_.is_counted
 
 
@@ -316,7 +316,7 @@ def test_files_of_0_4_say_what_they_said(name, tmp_path):
                 assert np.all(found[..., 0] < found[..., 1])
                 found, expected = found.mean(axis=-1), expected.mean(axis=-1)
             np.testing.assert_allclose(found, expected, rtol=1e-10, err_msg=key)
-        for key, ask in {"t2": model.hotelling_t2, "q": model.q_residuals}.items():
+        for key, ask in {"t2": model.t2, "q": model.q}.items():
             if key in known:
                 found = ask(rows)
                 np.testing.assert_allclose(
@@ -328,7 +328,7 @@ def test_answers_do_not_depend_on_what_was_asked_before():
     """Signs of scores and loadings go together, whichever decomposition was there first."""
     model = RecipeRegressor("average", recipes=["none", "scale"]).fit(X, Y)
     asked = predictor(model)
-    asked.leverage_at(NEW)  # by the recursion
+    asked.leverage(NEW)  # by the recursion
     _ = [one.path.dof for one in model.model_.members]
     again = predictor(RecipeRegressor("average", recipes=["none", "scale"]).fit(X, Y))
     np.testing.assert_allclose(asked.at(NEW).q.values, again.at(NEW).q.values, rtol=1e-8)
@@ -339,3 +339,14 @@ def test_a_model_of_0_4_is_a_path_model_of_now():
     rows, y = rng.normal(size=(20, 3)), rng.normal(size=20)
     model = pls_path(rows, y)[1]
     np.testing.assert_allclose(predictor(model).predict(rows), model.fitted, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["pls", "average", "pool"])
+def test_each_answer_can_be_asked_for_alone(name):
+    asked = predictor(clone(MODELS[name][0]).fit(X, Y))
+    found = asked.at(NEW)
+    np.testing.assert_array_equal(asked.leverage(NEW), found.leverage)
+    np.testing.assert_array_equal(asked.t2(NEW).values, found.t2.values)
+    np.testing.assert_array_equal(asked.q(NEW).values, found.q.values)
+    np.testing.assert_array_equal(asked.unlike(NEW + 1e3), np.ones(len(NEW), dtype=bool))
+    np.testing.assert_array_equal(asked.unlike(NEW), found.unlike)

@@ -349,7 +349,7 @@ class Model:
 
     def leverage_at(self, X_new: Any) -> Array:
         """Return 1/n + sum_j t_j^2 of new rows; of an average the weighted mean. (n_new,)."""
-        return np.asarray(self.predictor.leverage_at(X_new))
+        return np.asarray(self.predictor.leverage(X_new))
 
     @property
     def spent(self) -> float:

@@ -285,7 +285,7 @@ def hotelling_t2(
     (array([0.98, 0.52, 0.52, 0.98]), 2.03, np.False_)
     """
     if X_new is not None:
-        return _of_new_rows(model, "hotelling_t2", X_new, level, limit)
+        return _of_new_rows(model, "t2", X_new, level, limit)
     model, level = as_model(model), inputs.as_level(level)
     path, m = as_score_path(model.path), model.index
     exact = path.exact
@@ -342,7 +342,7 @@ def q_residuals(
     array([0.157, 0.298, 0.298, 0.157])
     """
     if X_new is not None:
-        return _of_new_rows(model, "q_residuals", X_new, level, limit)
+        return _of_new_rows(model, "q", X_new, level, limit)
     model, level = as_model(model), inputs.as_level(level)
     path, m = as_predictor_path(model.path, "Q"), model.index
     B, exact = residual_factor(path, m), path.exact.complete()

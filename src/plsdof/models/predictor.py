@@ -318,7 +318,7 @@ class Predictor:
         _ = self.classes_  # which numbers have not
         return softmax(self._values(X), axis=1)
 
-    def leverage_at(self, X: Any) -> Array:
+    def leverage(self, X: Any) -> Array:
         """Return 1/n + the weighted sum of squared scores of new rows. Shape (n_new,)."""
         rows = self._rows(X)
         return self._stacked([self._leverage(one, rows) for one in self.responses])
@@ -405,15 +405,19 @@ class Predictor:
     # How far rows are from those of the calibration
     # ----------------------------------------------
 
-    def hotelling_t2(self, X: Any, *, level: float = 0.95, limit: str | None = None) -> Diagnostic:
+    def t2(self, X: Any, *, level: float = 0.95, limit: str | None = None) -> Diagnostic:
         """Return Hotelling's T^2 of new rows with its limit: `plsdof.chemometrics.hotelling_t2`."""
         self._only().require_check()
         return self._distance("t2", self._rows(X), as_level(level), limit)
 
-    def q_residuals(self, X: Any, *, level: float = 0.95, limit: str | None = None) -> Diagnostic:
+    def q(self, X: Any, *, level: float = 0.95, limit: str | None = None) -> Diagnostic:
         """Return Q residuals of new rows with their limit: `plsdof.chemometrics.q_residuals`."""
         self._only().require_check()
         return self._distance("q", self._rows(X), as_level(level), limit)
+
+    def unlike(self, X: Any, *, level: float = 0.95) -> npt.NDArray[np.bool_]:
+        """Whether new rows are unlike those of the calibration: T^2 or Q above its limit, no class."""
+        return self.at(X, level=level).unlike
 
     def belongs(self, X: Any) -> npt.NDArray[np.bool_]:
         """Whether new rows look like members of each class: `plsdof.PLSClassifier.belongs`."""
