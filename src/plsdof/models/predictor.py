@@ -416,7 +416,7 @@ class Predictor:
         return self._distance("q", self._rows(X), as_level(level), limit)
 
     def unlike(self, X: Any, *, level: float = 0.95) -> npt.NDArray[np.bool_]:
-        """Whether new rows are unlike those of the calibration: T^2 or Q above its limit, no class."""
+        """Whether new rows are unlike the calibration: T^2 or Q above its limit, of no class."""
         return self.at(X, level=level).unlike
 
     def belongs(self, X: Any) -> npt.NDArray[np.bool_]:
