@@ -297,11 +297,6 @@ class Model:
         """
         return self.left_out.root_mean_square(self.held_out.residuals)
 
-    @property
-    def left_out_leverage(self) -> Array:
-        """Leverages of rows in the fits without them, see `LeftOut`. Shape (n_rows,)."""
-        return read_only(self.held_out.leverage)
-
     @cached_property
     def scores(self) -> Array:
         """Errors behind intervals, |e| / sqrt(1 + 4 h + 4 v), see `held_out`. Shape (n_rows,).

@@ -417,15 +417,7 @@ def gram_in_blocks(given: Observations, *, scale: bool = True) -> Gram | None:
         mean, rest = found.x_mean, found.rest[:-1]
         x_scale = np.sqrt(found.squares / (given.n - 1.0)) if scale else np.ones(X.shape[1])
         x_scale[columns.constant] = np.inf
-    units = Units(
-        n=given.n,
-        n_rows=len(X),
-        x_mean=read_only(mean),
-        x_scale=read_only(x_scale),
-        y_mean=response.mean,
-        row_scale=given.row_scale,
-        names=given.names,
-    )
+    units = given.units(mean, x_scale, response.mean)
     stored = InBlocks(rows=InMemory(given=given), shift=units.x_mean)
     products = StandardProducts(stored=stored, units=units, rest=rest)
     maps: dict[str, Any] = {

@@ -167,6 +167,18 @@ class Observations:
         """Square roots of the weights; None without weights."""
         return None if self.weights is None else read_only(np.sqrt(self.weights))
 
+    def units(self, x_mean: Array, x_scale: Array, y_mean: float) -> Units:
+        """Return what leads back from rows that were standardised like that."""
+        return Units(
+            n=self.n,
+            n_rows=len(self.y),
+            x_mean=read_only(x_mean),
+            x_scale=read_only(x_scale),
+            y_mean=y_mean,
+            row_scale=self.row_scale,
+            names=self.names,
+        )
+
     def less(self, level: float) -> "Observations":
         """Return the same rows with a constant taken off the response."""
         found = replace(self, y=self.y - level)
@@ -263,15 +275,7 @@ def standardize_observations(given: Observations, *, scale: bool = True) -> Stan
     if row_scale is not None:
         found.values[...] *= row_scale[:, None]
     response = centre_response(given.y, row_scale)
-    units = Units(
-        n=given.n,
-        n_rows=len(given.X),
-        x_mean=read_only(found.mean),
-        x_scale=read_only(found.scale),
-        y_mean=response.mean,
-        row_scale=row_scale,
-        names=given.names,
-    )
+    units = given.units(found.mean, found.scale, response.mean)
     # Entries that were rounded when they were made are off by eps of the largest, about.
     entries = np.linalg.norm(columns.magnitude / found.scale) * math.sqrt(len(given.X))
     largest = 1.0 if row_scale is None else float(row_scale.max())

@@ -56,14 +56,7 @@ def read_sparse(X: Any, y: Any, sample_weight: Any, *, scale: bool) -> tuple[Gra
     each = np.ones(len(given.y)) if given.weights is None else given.weights
     columns = _standard_columns(given.X, each, given.n, scale)
     response = centre_response(given.y, given.row_scale)
-    units = Units(
-        n=given.n,
-        n_rows=len(given.y),
-        x_mean=read_only(columns.shift + columns.offset),
-        x_scale=read_only(columns.scale),
-        y_mean=response.mean,
-        row_scale=given.row_scale,
-    )
+    units = given.units(columns.shift + columns.offset, columns.scale, response.mean)
     warn_constant_columns(np.isinf(units.x_scale), None)
     rows = SparseRows(X=columns.values.tocsr(), shift=columns.shift, weights=given.weights)
     products = StandardProducts(stored=rows, units=units, rest=columns.offset)
