@@ -58,7 +58,7 @@ def visit(browser, address, width=1280, height=900, scheme="light"):
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     browser.get(address)
-    wait_until(browser, "return document.querySelector('#tabs button') !== null")
+    wait_until(browser, "return document.documentElement.dataset.idle === 'true'")
 
 
 def find(browser, selector):
@@ -263,6 +263,8 @@ def test_lasso_exclude_undo_redo_and_reload(browser, address):
     wait_until_settled(browser)
     assert view(browser)["n"] == 61 - len(excluded)
     go(browser, "trials")
+    # A step is undone where it was made, not from another screen.
+    assert not find(browser, "#undo").is_enabled()
     boxes = browser.find_elements("css selector", "#trials tbody input[type=checkbox]")
     assert len(boxes) == 3
     boxes[0].click()
@@ -347,7 +349,8 @@ def test_what_takes_long_is_stopped_and_the_last_answer_stays(browser, address):
     )
     browser.execute_async_script(long)
     browser.refresh()
-    wait_until(browser, "return !document.getElementById('busy').hidden")
+    fitting = "document.getElementById('doing').textContent.includes('fitting')"
+    wait_until(browser, f"return !document.getElementById('busy').hidden && {fitting}")
     find(browser, "#stop").click()
     wait_until(browser, "return document.getElementById('trouble').textContent.includes('Stopped')")
     wait_until_settled(browser)

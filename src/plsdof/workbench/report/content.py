@@ -1,6 +1,6 @@
 """Everything a report says about an analysis, as one dictionary: the page's embedded data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -190,9 +190,12 @@ class View:
 def report_content(analysis: Analysis, most_models: int | None = None) -> dict[str, Any]:
     """Return the data of a report; all numbers are rounded as they are shown.
 
-    Of ``most_models`` around the chosen one there are details, which take most of the time.
+    Of ``most_models`` around the chosen one there are details, and no long tables: both take time.
     """
     view, data = View(analysis=analysis, most_models=most_models or MOST_MODELS), analysis.data
+    result = result_of(analysis)
+    if most_models is not None:
+        result = replace(result, tables={"merit": result.tables["merit"]})
     return {
         "response": readable(data.response),
         "source": readable(data.source, 200) if data.source else "",
@@ -225,7 +228,7 @@ def report_content(analysis: Analysis, most_models: int | None = None) -> dict[s
         "search": "" if analysis.search is None else readable(analysis.search.words, 900),
         **_notes(view),
         "recipe": [[name, readable(text, 400)] for name, text in analysis.recipe.items()],
-        **in_tables(result_of(analysis)),
+        **in_tables(result),
     }
 
 

@@ -30,8 +30,12 @@ const isOpen = (name) => !byId("screen-" + name).hidden;
 // What depends on the session alone, then what depends on the view.
 function showSession() {
   keepingFocus(() => {
-    byId("undo").disabled = !session.undo;
-    byId("redo").disabled = !session.redo;
+    // Steps belong to the table and the workbench: elsewhere there is nothing of them to undo.
+    const isHere = ["table", "bench"].includes(screenNow());
+    const title = (word, one, key) => word + (one ? ": " + one.words : "") + " (Ctrl+" + key + ")";
+    const done = session.steps.filter((one) => one.done).length;
+    Object.assign(byId("undo"), { disabled: !(session.undo && isHere), title: title("Undo", session.steps[done - 1], "Z") });
+    Object.assign(byId("redo"), { disabled: !(session.redo && isHere), title: title("Redo", session.steps[done], "Y") });
     byId("welcome").hidden = Boolean(session.options.file);
     ["drop-response", "drop-test"].forEach((id) => (byId(id).hidden = !session.options.file));
     Object.keys(SCREENS).forEach((name) => (byId("tab-" + name).disabled = !["table", "out"].includes(name) && !session.trials.length && !answer));
@@ -96,8 +100,8 @@ byId("stop").addEventListener("click", () => fetch("/stop", { method: "POST", he
 document.addEventListener("keydown", (event) => {
   const typing = /** @type {Element} */ (event.target).matches("input[type=text], input[type=number], textarea");
   if (!(event.ctrlKey || event.metaKey) || typing) return;
-  if (event.key === "z" && session.undo) send({ do: "undo" });
-  else if (event.key === "y" && session.redo) send({ do: "redo" });
+  if (event.key === "z" && !byId("undo").disabled) send({ do: "undo" });
+  else if (event.key === "y" && !byId("redo").disabled) send({ do: "redo" });
   else return;
   event.preventDefault();
 });
