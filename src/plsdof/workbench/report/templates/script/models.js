@@ -118,7 +118,7 @@ function describe() {
     number("models.explained." + place),
     models.explained[place] === null ? "" : "%",
   ];
-  if (models.rmsecv[place] !== null) parts.push(", RMSECV ", number("models.rmsecv." + place));
+  if (models.rmsecv[place] !== null) parts.push(", RMSECV of this size ", number("models.rmsecv." + place));
   byId("summary").replaceChildren(...parts, ".");
   slider.setAttribute("aria-valuetext", models.words[place]);
 }
