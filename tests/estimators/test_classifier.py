@@ -22,6 +22,7 @@ from plsdof.chemometrics import class_errors
 from plsdof.chemometrics.classes import PRICE, class_model, directions, discriminant, logistic
 from plsdof.datasets import make_spectra
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
+from plsdof.models import save_model
 
 CHECKS = [
     pytest.param(estimator, check, id=f"{estimator}-{check.func.__name__}")
@@ -506,17 +507,22 @@ def test_an_average_is_a_logistic_regression_of_held_out_predictions(classes):
         model.vip()
 
 
-def test_an_average_of_linear_recipes_can_be_saved(tmp_path):
-    X, y, X_new, _ = blurred(3)
-    model = PLSClassifier("average", recipes=LINEAR, novelty=0.95).fit(X, y)
-    model.save(tmp_path / "m.json")
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("recipes", [LINEAR, ["none", "snv", "snv,kernel"]])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_an_average_can_be_saved(classes, recipes, wrapped, tmp_path):
+    X, y, X_new, _ = blurred(classes)
+    model = PLSClassifier("average", recipes=recipes, novelty=0.95)
+    model = make_pipeline(StandardScaler(), model) if wrapped else model
+    model.fit(X, y)
+    save_model(model, tmp_path / "m.json")
     loaded = load_model(tmp_path / "m.json")
+    assert hasattr(model[-1] if wrapped else model, "coef_") == (recipes is LINEAR)
+    np.testing.assert_array_equal(loaded.predict(X_new), model.predict(X_new))
     np.testing.assert_allclose(loaded.predict_proba(X_new), model.predict_proba(X_new), atol=1e-8)
-    np.testing.assert_array_equal(loaded.belongs(X_new), model.belongs(X_new))
-    bent = PLSClassifier("average", recipes="spectra").fit(X, y)
-    assert not hasattr(bent, "coef_")
-    with pytest.raises(NotAvailableError, match="snv"):
-        bent.save(tmp_path / "n.json")
+    rows = model[0].transform(X_new) if wrapped else X_new
+    expected = (model[-1] if wrapped else model).belongs(rows)
+    np.testing.assert_array_equal(loaded.belongs(X_new), expected)
 
 
 def test_an_average_of_shuffled_labels_knows_nothing():

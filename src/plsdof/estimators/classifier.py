@@ -107,6 +107,8 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         weight, for the last class.
     regressors_ : tuple of RecipeRegressor
         Of "average": one for each coded class; otherwise empty.
+    discriminant_ : tuple of two arrays
+        Slopes (q, K) and offsets (K,) that make decision values of predictions of coded classes.
     class_models_ : tuple of ClassModel or None
         Behind `belongs`.
     x_scores_, x_weights_, x_loadings_, x_rotations_, y_scores_, y_loadings_ : arrays
@@ -216,7 +218,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         # Discriminant functions of predictions are linear functions of the predictors.
         priors = None if self.priors is None else self.priors_
         slope, offset = discriminant(predictions[m] @ axes[m], left.codes, self._weights, priors)
-        self._map = axes[m] @ slope, offset
+        self.discriminant_ = axes[m] @ slope, offset
         coef = np.asarray(self.path_[m].coef).reshape(values.shape[1], -1)
         self._publish_coef(coef, np.atleast_1d(self.path_[m].intercept))
 
@@ -261,7 +263,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             weights=read_only(row_weights),
             dof=read_only(np.array([dof])),
         )
-        self._map = logistic(z, own, row_weights)
+        self.discriminant_ = logistic(z, own, row_weights)
         self.path_, self.n_components_ = models[-1].path, models[-1].index
         self.__dict__.pop("coef_", None)
         if all(hasattr(one, "coef_") for one in self.regressors_):
@@ -270,7 +272,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
 
     def _publish_coef(self, coef: Array, intercept: Array) -> None:
         """Set the coefficients of the decision function, from those of the predictions."""
-        slope, offset = self._map
+        slope, offset = self.discriminant_
         coef, intercept = coef @ slope, intercept @ slope + offset
         if len(self.classes_) == 2:
             coef, intercept = np.diff(coef, axis=1), np.diff(intercept)
@@ -428,7 +430,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             values = np.asarray(rows @ self.coef_.T + self.intercept_)
             return values[:, 0] if len(self.classes_) == 2 else values
         predicted = np.column_stack([one.model_.predict(rows) for one in self.regressors_])
-        values = predicted @ self._map[0] + self._map[1]
+        values = predicted @ self.discriminant_[0] + self.discriminant_[1]
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

@@ -575,16 +575,7 @@ def _classifier(
     source: Mapping[str, Any] | None,
 ) -> Predictor:
     """Return the predictor of a classifier: a response per class, whose values are its function."""
-    if not hasattr(model, "coef_"):
-        raise NotAvailableError(
-            "A file of classes has coefficients of the columns, and a recipe of this average is "
-            "not linear in them (snv, msc, baseline, kernel). Give recipes that are, such as "
-            "['none', 'scale', 'savgol:11:2:1'], or keep the model with joblib.dump."
-        )
-    coef, intercept = model.coef_, model.intercept_
-    if len(model.classes_) == 2:  # the first class is what the second is compared with
-        coef, intercept = np.vstack([0 * coef, coef]), np.append(0.0, intercept)
-    p, chosen = coef.shape[1], model.selection_
+    p, chosen = fitted.n_features_in_, model.selection_
     facts: dict[str, Any] = {"parameter": float(model.n_components_), "dof": model.dof_}
     facts["choice"] = {
         "criterion": "log-loss" if chosen else "given",
@@ -592,6 +583,15 @@ def _classifier(
         "label": f"{model.n_components_} components",
     }
     given = getattr(fitted, "feature_names_in_", None) if names is None else names
+    chain = _chain(steps, p)
+    if hasattr(model, "coef_"):
+        coef, offset = model.coef_, model.intercept_
+        if len(model.classes_) == 2:  # the first class is what the second is compared with
+            coef, offset = np.vstack([0 * coef, coef]), np.append(0.0, offset)
+        members: list[tuple[Member, ...]] = [(Member(coef=read_only(one)),) for one in coef]
+        recipes: tuple[Preparation, ...] = ()
+    else:
+        members, offset, recipes = _of_coded_classes(model, chain)
     return Predictor(
         **about(given, p, {**(source or {}), "classes_of": response}),
         n=float(model.left_out_.weights.sum()),
@@ -600,11 +600,36 @@ def _classifier(
         one_response=False,
         labels=tuple(model.classes_.tolist()),
         class_models=model.class_models_ or (),
-        preparations=(Preparation(x_mean=read_only(np.zeros(p)), preprocessing=_chain(steps, p)),),
+        # The first are rows as models of classes take them.
+        preparations=(
+            Preparation(x_mean=read_only(np.zeros(p)), preprocessing=chain),
+            *recipes,
+        ),
         responses=tuple(
-            Response(
-                response=str(label), y_mean=float(b), members=(Member(coef=read_only(a)),), **facts
-            )
-            for label, a, b in zip(model.classes_, coef, intercept, strict=True)
+            Response(response=str(label), y_mean=float(value), members=own, **facts)
+            for label, value, own in zip(model.classes_, offset, members, strict=True)
         ),
     )
+
+
+def _of_coded_classes(
+    model: Any, chain: Any
+) -> tuple[list[tuple[Member, ...]], Array, tuple[Preparation, ...]]:
+    """Return members and offsets of functions of averages over recipes, and their preparations.
+
+    They are linear in the predictions for coded classes, as these are in prepared rows.
+    """
+    slope, offset = model.discriminant_
+    recipes: list[Preparation] = []
+    members: list[tuple[Member, ...]] = [()] * len(offset)
+    for weights, regressor in zip(slope, model.regressors_, strict=True):
+        of_class, start = predictor(regressor, preprocessing=chain), 1 + len(recipes)
+        (coded,) = of_class.responses
+        offset = offset + weights * coded.y_mean
+        recipes += of_class.preparations
+        for k, weight in enumerate(weights):
+            members[k] += tuple(
+                Member(coef=read_only(weight * one.coef), preparation=start + one.preparation)
+                for one in coded.members
+            )
+    return members, offset, tuple(recipes)
