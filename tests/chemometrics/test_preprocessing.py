@@ -195,9 +195,8 @@ def test_any_path_can_follow_a_chain(spectra, fit):
     X, y = spectra
     alphas = {"alphas": [1.0, 100.0]} if fit is ridge_path else {"max_components": 2}
     found = cross_validate(X, y, preprocessed("snv", partial(fit, **alphas)))
-    expected = cross_validate(
-        Preprocessor("snv").fit_transform(X), y, lambda X, y: fit(X, y, **alphas)
-    )
+    prepared = Preprocessor("snv").fit_transform(X)
+    expected = cross_validate(prepared, y, fit(prepared, y, **alphas).recipe)
     np.testing.assert_allclose(found.mean_error, expected.mean_error, rtol=1e-10)
     assert found.parameter_name == expected.parameter_name
     np.testing.assert_array_equal(found.order, expected.order)

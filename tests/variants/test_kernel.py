@@ -332,7 +332,7 @@ def test_default_width_is_one_over_the_number_of_features():
 def test_cross_validation_takes_kernel_paths_as_they_are():
     X, y, _ = make_curve(30, 2, seed=12)
     fit = partial(kernel_pls_path, gamma=0.5, max_components=4)
-    result = cross_validate(X, y, fit, cv=5)
+    result = cross_validate(X, y, fit(X, y).recipe, cv=5)
     folds = [np.arange(i, 30, 5) for i in range(5)]
     errors = []
     for test in folds:

@@ -212,7 +212,7 @@ def test_inference_and_cross_validation_take_penalised_paths_as_they_are():
     def fit(X, y):
         return penalized_pls_path(X, y, strength=10.0, max_components=4)
 
-    result = cross_validate(X, y, fit, cv=5)
+    result = cross_validate(X, y, fit(X, y).recipe, cv=5)
     np.testing.assert_allclose(model.selection_.scores, result.mean_error, rtol=1e-10)
     interval = inference.prediction_interval(fit(X, y)[2], X[:3])
     np.testing.assert_allclose(interval.center, fit(X, y).fitted[2, :3], atol=1e-9)

@@ -212,11 +212,11 @@ def compare_paths(
     weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
     paths = {name: method(X, y, **weighted) for name, method in known.items()}
     errors = {}
-    for name, method in known.items() if cv is not None else ():
+    for name in known if cv is not None else ():
         found = cross_validate(
             X,
             y,
-            paths[name].recipe if isinstance(method, Recipe) else method,
+            paths[name].recipe,
             cv=cv,
             sample_weight=sample_weight,
             rng=rng,

@@ -573,9 +573,7 @@ def monte_carlo_dof(
     B = as_draws(n_draws, "n_draws", minimum=4)
     seeds = rng.integers(2**32, size=B).tolist()
     work = partial(_draw, fit=fit, y=y, step=step)
-    outcomes = run_each(
-        work, seeds, n_jobs=n_jobs, progress=progress, description="Draws", unit="draws"
-    )
+    outcomes = run_each(work, seeds, n_jobs=n_jobs, progress=progress, description="Draws")
     # Regress the draws on the control; the intercept is the value where it has its mean, zero.
     values, control = np.array([numbers for numbers, _ in outcomes]).T
     Q, R = np.linalg.qr(np.column_stack([np.ones(B), control]))

@@ -1,15 +1,13 @@
 """Cross-validation of any path: rules of choice on held-out rows.
 
-Partial Least Squares takes all folds together (`plsdof._core.left_out`). Any other path is fitted
-once to the training rows of each fold, which standardises them anew, and all its models predict
-the test rows. What was found is a held-out matrix like that of `Path.left_out`, for any folds:
+A path leaves the rows of every fold out (`plsdof._core.left_out`), which are standardised anew
+without them. What was found is a held-out matrix like that of `Path.left_out`, for any folds:
 they may be repeated, test some of the rows only, and be fitted to any others.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -25,18 +23,14 @@ from plsdof._core.inputs import (
     as_draws,
     as_fraction,
     as_generator,
-    as_matrix,
-    as_response,
-    as_weights,
-    opened_table,
     read_only,
 )
 from plsdof._core.left_out import LeftOut as LeftOut
-from plsdof._core.parallel import as_jobs, run_each
+from plsdof._core.parallel import as_jobs
 from plsdof._core.plugins import plugin_for
 from plsdof._core.recipe import Recipe
 from plsdof._core.standardize import CONSTANT_ULPS, as_observations
-from plsdof._core.threads import cached_property, threads_for
+from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 
@@ -296,86 +290,8 @@ def _require_defined(scores: Array, by: str) -> None:
         )
 
 
-# Fits of one fold after the other, for paths without a recursion
-# ---------------------------------------------------------------
-
-
-class Predictor(Protocol):
-    """What a callable ``path`` has to return: all models of one fit."""
-
-    @property
-    def parameters(self) -> Array:
-        """What tells the models apart, simplest model first. Shape (K,)."""
-
-    def predict(self, X_new: Any) -> Array:
-        """Predict new rows with every model. Shape (K, n_new)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FoldFit:
-    """All models of one fold: predictions (K, t) of its test rows, and what tells them apart."""
-
-    predictions: Array
-    parameters: Array
-    parameter_name: str = "n_components"
-    order: Integers
-    message: str = ""
-
-
-def _fit_fold(
-    fold: Fold, X: Array, y: Array, weights: Array | None, path: Callable[..., Predictor]
-) -> FoldFit:
-    """Fit one fold and predict its test rows."""
-    train, test = fold.train, fold.test
-    weighted = {} if weights is None else {"sample_weight": weights[train]}
-    found = path(X[train], y[train], **weighted)
-    if not (hasattr(found, "parameters") and hasattr(found, "predict")):
-        raise InvalidInputError(
-            "A callable path must return a path, with parameters and predict; got "
-            f"{found!r:.80} of type {type(found).__name__}."
-        )
-    parameters = np.asarray(found.parameters, dtype=np.float64)
-    predictions = np.asarray(found.predict(X[test]), dtype=np.float64)
-    if predictions.shape != (len(parameters), len(test)):
-        raise InvalidInputError(
-            f"path.predict must return one row per model and one column per new row, shape "
-            f"{(len(parameters), len(test))}; got shape {predictions.shape}."
-        )
-    order = getattr(found, "simplest_first", None)
-    return FoldFit(
-        predictions=predictions,
-        parameters=parameters,
-        parameter_name=getattr(found, "parameter_name", "n_components"),
-        order=np.arange(len(parameters)) if order is None else order(),
-        message=getattr(found, "message", ""),
-    )
-
-
-def _one_by_one(folds: Sequence[Fold], fits: Sequence[FoldFit], y: Array) -> dict[str, Any]:
-    """Put together the models that all folds have."""
-    sizes = [len(one.parameters) for one in fits]
-    size, first = min(sizes), fits[0]
-    for number, one in enumerate(fits):
-        if not np.array_equal(one.parameters[:size], first.parameters[:size]):
-            raise InvalidInputError(
-                f"The path has other parameters in fold {number} than in fold 0; all folds must "
-                "have the same models in the same order to be averaged."
-            )
-    observed = y[np.concatenate([fold.test for fold in folds])]
-    last = sizes.index(size)
-    # What predictions alone do not tell.
-    unknown = np.broadcast_to(np.nan, (size, len(observed)))
-    return {
-        "residuals": observed - np.concatenate([one.predictions[:size] for one in fits], axis=1),
-        "parameters": read_only(first.parameters[:size]),
-        "parameter_name": first.parameter_name,
-        "order": first.order[first.order < size],
-        "rss": unknown[:, 0],
-        "leverage": unknown,
-        "exhausted": np.zeros((size, len(folds)), dtype=bool),
-        "rounding": unknown[:, 0],
-        "message": _why_cut(size, max(sizes), last, fits[last].message) or first.message,
-    }
+# Cross-validation of any path: fits on the held-out rows
+# ------------------------------------------------------
 
 
 def _why_cut(size: int, wanted: int, fold: int, message: str = "") -> str:
@@ -387,14 +303,10 @@ def _why_cut(size: int, wanted: int, fold: int, message: str = "") -> str:
     ).rstrip()
 
 
-# Cross-validation of any path: one fit per fold, fits on the held-out rows
-# -------------------------------------------------------------------------
-
-
 def cross_validate(
     X: Any,
     y: Any = None,
-    path: Literal["pls", "pcr", "ridge"] | Recipe | Callable[..., Predictor] = "pls",
+    path: Literal["pls", "pcr", "ridge"] | Recipe = "pls",
     cv: Any = 10,
     groups: Any = None,
     *,
@@ -414,14 +326,11 @@ def cross_validate(
     Parameters
     ----------
     X : (n, p) array or data frame
-        Or any other container with rows that `pls_path` takes: sparse, on disk, in blocks. These
-        are read block by block, and not for a callable ``path``.
+        Or any other container with rows that `pls_path` takes: sparse, on disk, in blocks.
     y : (n,) array
         Response; blocks have it already.
-    path : {"pls", "pcr", "ridge"}, Recipe or callable
-        A recipe is that of a path (``path.recipe``). A callable takes arrays
-        ``(X_train, y_train)``, and ``sample_weight=`` if weights are given, and returns a path or
-        anything with ``parameters`` (K,), simplest model first, and ``predict(X_new)`` (K, n_new).
+    path : {"pls", "pcr", "ridge"} or Recipe
+        A recipe is that of a path (``path.recipe``), of any method and with any preparation.
     cv, groups, repeats, rng
         See `make_folds`. A number of folds without ``rng`` puts row i into
         fold i mod cv; with it the folds are random; ``groups`` keeps rows together; "loo" is
@@ -432,7 +341,7 @@ def cross_validate(
         For "ridge", on the scale of `ridge_path` and the same in each fold; by default those of
         all rows.
     scale : bool
-        Scale the columns to unit variance inside each fold; not for a callable.
+        Scale the columns to unit variance inside each fold; a recipe has its own scaling.
     sample_weight : (n,) array, optional
         Used in the fits, in the errors and in the correlations.
     n_jobs : int, optional
@@ -465,50 +374,18 @@ def cross_validate(
     1
     """
     as_jobs(n_jobs)
-    options = {"max_components": max_components, "alphas": alphas, "scale": scale}
-    split_rows = partial(make_folds, cv=cv, repeats=repeats, rng=rng)
-    recipe = _as_recipe(path, options)
-    if isinstance(recipe, Recipe):
-        return _of_recipe(recipe, X, y, sample_weight, split_rows, groups, n_jobs)
-    if plugin_for(X) is not None:
-        raise InvalidInputError(
-            "A callable path is fitted to arrays in memory, and X is sparse or read block by "
-            'block; name a method, such as "pls", or pass np.asarray(X) if it fits.'
-        )
-    X, y, sample_weight = opened_table(X, y, sample_weight)
-    X = as_matrix(X, min_rows=2)
-    y = as_response(y, len(X))
-    weights = as_weights(sample_weight, len(X))
-    folds = split_rows(X, y, groups=groups)
-    with threads_for(X.shape):
-        work = partial(_fit_fold, X=X, y=y, weights=weights, path=recipe)
-        fits = run_each(work, folds, n_jobs=n_jobs)
-    return _collected(
-        folds, [fold.test for fold in folds], y, weights, groups, _one_by_one(folds, fits, y)
-    )
-
-
-def _of_recipe(
-    recipe: Recipe,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    split_rows: Callable[..., tuple[Fold, ...]],
-    groups: Any,
-    n_jobs: int | None,
-) -> CrossValidation:
-    """Leave rows out of the path that a recipe makes of all of them."""
+    recipe = path if isinstance(path, Recipe) else _named(path, max_components, alphas, scale)
     plain = recipe.prepare is None and "kernel" not in recipe.options and plugin_for(X) is None
     with quietly(RankExhaustedWarning):
-        if plain:  # nobody else gets hold of the data, so that no copy is needed
+        if plain:  # the path is not handed out, so that no copy is needed
             X, y, sample_weight = as_observations(X, y, sample_weight), None, None
-        path = recipe.fit(X, y, sample_weight)
-        given = path.rows.require()
+        fitted = recipe.fit(X, y, sample_weight)
+        given = fitted.rows.require()
         kept = np.arange(given.n_given) if given.kept is None else np.flatnonzero(given.kept)
         response = np.zeros(given.n_given)
         response[kept] = given.y
         rows = given.X if given.in_memory and given.kept is None else response[:, None]
-        folds = split_rows(rows, response, groups=groups)
+        folds = make_folds(rows, response, cv, groups, repeats=repeats, rng=rng)
         tests, trains = [fold.test for fold in folds], [fold.train_rows for fold in folds]
         if given.kept is not None:  # rows without weight are neither fitted nor tested
             place = np.cumsum(given.kept) - 1
@@ -516,7 +393,9 @@ def _of_recipe(
             trains = [None if one is None else place[one[given.kept[one]]] for one in trains]
         split = Split.given([np.sort(test) for test in tests], trains)
         smallest = min(fold.n_fitted for fold in folds)
-        found = path.store.hold_out(split, min(path.store.most_components(), smallest - 1), n_jobs)
+        found = fitted.store.hold_out(
+            split, min(fitted.store.most_components(), smallest - 1), n_jobs
+        )
     # Models that all folds have.
     exhausted, asked = found["exhausted"], recipe.options.get("max_components")
     wanted = len(exhausted) if asked is None else asked + 1
@@ -525,7 +404,7 @@ def _of_recipe(
     cut = {name: values[:K] for name, values in found.items()}
     cut["order"] = found["order"][found["order"] < K]
     words = {
-        "parameter_name": path.parameter_name,
+        "parameter_name": fitted.parameter_name,
         "message": _why_cut(K, wanted, last, "The data support no more components."),
     }
     tests = [kept[test] for test in split.tests]
@@ -564,24 +443,14 @@ def _collected(
     )
 
 
-def _as_recipe(
-    path: str | Recipe | Callable[..., Predictor], options: dict[str, Any]
-) -> Recipe | Callable[..., Predictor]:
-    """Return how every fold is fitted."""
-    if callable(path):
-        for name, value in options.items():
-            if value is not None and value is not True:
-                raise InvalidInputError(
-                    f"{name} does not apply to a callable path; got {name}={value!r:.80}. Leave it "
-                    "out, or give a callable path that sets its own options (functools.partial)."
-                )
-        return path
+def _named(path: Any, max_components: int | None, alphas: Any, scale: bool) -> Recipe:
+    """Return the recipe of a method by its name."""
     if not isinstance(path, str) or path not in METHODS:
         words = ", ".join(map(repr, METHODS))
         raise InvalidInputError(
-            f"path must be one of {words}, a recipe or a callable (X, y) -> path; got {path!r:.80}."
+            f"path must be one of {words}, or a recipe such as path.recipe; got {path!r:.80}."
         )
-    return METHODS[path].recipe(**options)
+    return METHODS[path].recipe(max_components=max_components, alphas=alphas, scale=scale)
 
 
 def _frozen(integers: Integers) -> Integers:
