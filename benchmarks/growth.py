@@ -33,8 +33,8 @@ from growth_routes import PER_ROW, ROUTES, Axis, Size, sparse_data, standard_dat
 
 UPPER = 4
 CALLS, SECONDS = 7, 0.5
-# No further size is begun after so many seconds of a series.
-LIMIT = 60.0
+# No further size is begun after so many times the seconds of one size.
+LIMIT = 120.0
 RATES_AT = Size(n=8000, p=400), Size(n=32_000, p=1000)
 
 
@@ -51,7 +51,7 @@ def series(route: str, sizes: list[Size], seconds: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         way.fit(*way.data(Size(n=60, p=40, M=2), Path(folder)), 2)
         for size in sizes:
-            if time.perf_counter() - started > LIMIT:
+            if time.perf_counter() - started > LIMIT * max(seconds, SECONDS / 10):
                 break
             X, y = way.data(size, Path(folder))
             times.append(fastest(lambda X=X, y=y, M=size.M: way.fit(X, y, M), seconds))
@@ -233,8 +233,7 @@ def markdown(content: dict[str, Any]) -> str:
         f"{speed['product']} np² of X'X, {speed['folds']} np of a row times X, "
         f"{speed['eigenvalues']} d³ for eigenvalues, {speed['vectors']} d³ with vectors, "
         f"{speed['memory']} bytes of memory, {speed['recursion']} operations of the recursion; "
-        f"sparse: {speed['transposed']} values reordered, {speed['sparse']} values × (vectors + 1),"
-        f" {speed['squares']} multiply-adds of X'X."
+        f"sparse: {speed['transposed']} values reordered, {speed['squares']} multiply-adds of X'X."
     )
     times, peaks = series_table(content["series"]), peak_table(content["peaks"])
     return "\n".join(
@@ -254,7 +253,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for route in options.only or ROUTES:
         axes = [quick(axis) if small else axis for axis in ROUTES[route].axes]
         for axis in axes:
-            found.append(measure_series(route, axis, speed, SECONDS / 5 if small else SECONDS))
+            found.append(measure_series(route, axis, speed, options.seconds))
             print(series_table(found[-1:])[-1], flush=True)
         for axis in axes[: 1 if small else 2] if ROUTES[route].memory else ():
             peaks.append(measure_peak(route, axis.sizes()[-1]))
@@ -279,6 +278,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, help="folder for the table and the numbers")
     parser.add_argument("--quick", action="store_true", help="small sizes, under a minute")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for calls of one size")
     parser.add_argument("--only", nargs="+", choices=list(ROUTES), help="some routes only")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)

@@ -8,7 +8,6 @@ memory        bytes read or written
 recursion     operations of a product with four tall bases
 folds         n p of a product of one of eleven rows with X
 transposed    stored values whose order is changed from rows to columns
-sparse        stored values times (vectors + 1: reading the index costs as much as one vector)
 squares       multiply-adds of the sparse product X'X
 """
 

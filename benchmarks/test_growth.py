@@ -21,7 +21,7 @@ from growth_routes import ROUTES, Axis, Size
 
 TINY = Size(n=120, p=30, M=2)
 KINDS = ("product", "eigenvalues", "vectors", "memory", "recursion", "folds")
-SPEED = dict.fromkeys((*KINDS, "transposed", "sparse", "squares"), 1e9)
+SPEED = dict.fromkeys((*KINDS, "transposed", "squares"), 1e9)
 
 
 class CountedBlocks(ArrayBlocks):
@@ -73,8 +73,6 @@ def test_every_route_runs_and_has_a_positive_cost(route, tmp_path):
     if route == "floor":
         return
     assert len(path.dof) == (31 if route == "dense-all" else 3)
-    estimated = getattr(path, "dof_std_error", np.zeros(1))
-    assert bool(estimated.any()) == route.endswith("products")
     assert way.memory(TINY) > 0
     (seconds,) = growth.series(route, [TINY], 0.0)["seconds"]
     assert 0 < seconds < 10
