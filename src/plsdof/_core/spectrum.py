@@ -10,6 +10,7 @@ everything, and the smaller one is taken. Forming it squares the condition numbe
 the singular value decomposition for where that matters.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -224,29 +225,28 @@ class Gram:
         changes by eps times the largest diagonal entry, for any direction v. Leading
         eigenvalues, where all entries agree, are off relative to the largest one.
         """
-        root = np.sqrt(self._largest(eigenvalues) * np.maximum(eigenvalues, 0.0))
-        return BACKWARD * _EPS * np.maximum(root, self._unit(eigenvalues)) + self._moved(
-            eigenvalues
-        )
+        largest = _first(eigenvalues)
+        root = np.sqrt(largest * np.maximum(eigenvalues, 0.0))
+        return BACKWARD * _EPS * np.maximum(root, self._unit(largest)) + self._moved(largest)
 
     def floor(self, eigenvalues: Array) -> float:
-        """Return below which size eigenvalues cannot be told from zero."""
+        """Return below which size eigenvalues, largest first, cannot be told from zero."""
         # Rounding adds up over the longer side; what X is off by is a bound as it is.
-        longest = max(self.units.n_rows, len(self.units.x_mean))
-        return longest * _EPS * self._unit(eigenvalues) + 2.0 * self._moved(eigenvalues)
+        longest, largest = max(self.units.n_rows, len(self.units.x_mean)), _first(eigenvalues)
+        return longest * _EPS * self._unit(largest) + 2.0 * self._moved(largest)
 
-    def _largest(self, eigenvalues: Array) -> float:
-        return max(float(np.max(eigenvalues, initial=0.0)), 0.0)
-
-    def _unit(self, eigenvalues: Array) -> float:
+    def _unit(self, largest: float) -> float:
         """Return the size of what is rounded, as small eigenvalues see it."""
-        largest = self._largest(eigenvalues)
-        return min(largest, _DIAGONAL * float(np.max(self.matrix.diagonal(), initial=0.0)))
+        return min(largest, _DIAGONAL * self._diagonal)
 
-    def _moved(self, eigenvalues: Array) -> float:
+    @cached_property
+    def _diagonal(self) -> float:
+        """Largest diagonal entry."""
+        return float(self.matrix.diagonal().max(initial=0.0))
+
+    def _moved(self, largest: float) -> float:
         """Return what products that see the means of columns do to eigenvalues."""
-        largest = np.sqrt(self._largest(eigenvalues))
-        return float((2.0 * largest + self.rounding) * self.rounding)
+        return (2.0 * math.sqrt(largest) + self.rounding) * self.rounding
 
     @property
     def order(self) -> int:
@@ -262,6 +262,11 @@ class Gram:
     def max_rank(self) -> int:
         """What the rank of centred data cannot exceed: min(n_rows - 1, p)."""
         return min(self.units.n_rows - 1, len(self.units.x_mean))
+
+
+def _first(eigenvalues: Array) -> float:
+    """Return the largest eigenvalue, the first one; zero if it is negative or there is none."""
+    return max(float(eigenvalues[0]), 0.0) if len(eigenvalues) else 0.0
 
 
 def formed(
