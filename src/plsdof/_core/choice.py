@@ -410,7 +410,7 @@ def by_left_out(
     first = len(pools[0]) if pools else len(pool)
     found, label = objective(pool[:first], loss), partial(_label, paths, names)
     parts: list[list[Array]] = []
-    said = []
+    remarks = []
     summary: Callable[[float], str]
     if average:
         parts = best_points(pool, loss, pools)
@@ -419,13 +419,13 @@ def by_left_out(
         index, best = int(np.argmax(weights[recipe])), int(np.argmin(pool[recipe].press))
         summary = partial(average_in_words, weights, label)
         if weights[recipe][0] == 1.0 and best > 0:
-            said.append(remark("empty-model", better=label(recipe, best)))
+            remarks.append(remark("empty-model", better=label(recipe, best)))
     else:
         recipe, index = found.best_vertex()
         summary = partial(_single_in_words, label(recipe, index))
     rows = np.flatnonzero(found.capped).tolist() if pool[0].joint is None else []
     if rows:
-        said.append(replace(remark("capped", named=_rows_in_words(rows)), rows=tuple(rows)))
+        remarks.append(replace(remark("capped", named=_rows_in_words(rows)), rows=tuple(rows)))
     left = pool[recipe]
     longer = is_longer(paths[recipe], left.parameter_name, len(left.rss))
     more = partial(left_out_remarks, pool, recipe, index, label=label, longer=longer, loss=loss)
@@ -447,12 +447,12 @@ def by_left_out(
         pools=tuple(map(tuple, pools)),
         loss=loss,
         _summary=summary,
-        _remarks=tuple(said) if average else partial(_joined, tuple(said), more),
+        _remarks=tuple(remarks) if average else partial(_joined, tuple(remarks), more),
     )
 
 
-def _joined(said: tuple[Remark, ...], more: Callable[[], tuple[Remark, ...]]) -> tuple[Remark, ...]:
-    return (*said, *more())
+def _joined(first: Sequence[Remark], more: Callable[[], tuple[Remark, ...]]) -> tuple[Remark, ...]:
+    return (*first, *more())
 
 
 def _single_in_words(label: str, rmse: float) -> str:
@@ -499,7 +499,7 @@ def left_out_remarks(
     left, words = pool[recipe], partial(label, recipe)
     position, best = (int(np.flatnonzero(left.order == m)[0]) for m in (chosen, left.best))
     half = int(left.order[position // 2])
-    said = _remarks(
+    remarks = _remarks(
         position,
         best,
         len(left.order),
@@ -510,20 +510,20 @@ def left_out_remarks(
         longer=longer and best == len(left.order) - 1,
         beside=f"{words(half)} has an error of {left.rmse[half]:.4g}",
     )
-    said += _as_good_in_words(pool, recipe, chosen, label)
+    remarks += _as_good_in_words(pool, recipe, chosen, label)
     folds = np.flatnonzero(left.exhausted[chosen])
     if len(folds):
         named = ", ".join(str(f + 1) for f in folds[:_MOST_NAMED])
         named += " and others" if len(folds) > _MOST_NAMED else ""
-        said.append(remark("exhausted-folds", named=named, label=words(chosen)))
+        remarks.append(remark("exhausted-folds", named=named, label=words(chosen)))
     one, error = (
         left.root_mean_square(chosen_without(pool, loss, average=average).residuals)
         for average in (False, True)
     )
     if error < (1.0 - _WORTH_SAYING) * one:
         gain = 100.0 * (1.0 - error / one)
-        said.append(remark("average", error=error, gain=gain))
-    return tuple(said)
+        remarks.append(remark("average", error=error, gain=gain))
+    return tuple(remarks)
 
 
 def criterion_remarks(
@@ -538,7 +538,7 @@ def criterion_remarks(
 ) -> tuple[Remark, ...]:
     """Return what is worth knowing about a choice by a criterion; arrays simplest model first."""
     lowest = global_minimum(scores)
-    said = _remarks(
+    remarks = _remarks(
         chosen,
         lowest,
         len(scores),
@@ -549,8 +549,8 @@ def criterion_remarks(
         longer=longer and chosen == len(scores) - 1,
     )
     if undefined := int(np.isnan(scores).sum()):
-        said.append(remark("undefined", models=plural(undefined, "model")))
-    return tuple(said)
+        remarks.append(remark("undefined", models=plural(undefined, "model")))
+    return tuple(remarks)
 
 
 def _remarks(
@@ -569,17 +569,17 @@ def _remarks(
 
     A choice of penalties has no empty model, and an end on both sides.
     """
-    said = []
+    remarks = []
     if not penalties and position == 0 and best > 0:
-        said.append(remark("empty-model", better=better))
+        remarks.append(remark("empty-model", better=better))
     if longer and size > 1:
-        said.append(remark("last-model", beside=f" ({beside})" if beside else ""))
+        remarks.append(remark("last-model", beside=f" ({beside})" if beside else ""))
     if penalties and size > 2 and position in (0, size - 1):
         which, other = ("largest", "larger") if position == 0 else ("smallest", "smaller")
-        said.append(remark("edge", which=which, other=other))
+        remarks.append(remark("edge", which=which, other=other))
     if dof > _NEAR * n:
-        said.append(remark("near-n", n=n, beside=f"; {beside}" if beside else ""))
-    return said
+        remarks.append(remark("near-n", n=n, beside=f"; {beside}" if beside else ""))
+    return remarks
 
 
 def _as_good_in_words(

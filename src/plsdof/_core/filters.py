@@ -324,7 +324,7 @@ def _why_ended(size: int, dimension: int, max_components: int | None, spectrum: 
         return rounding.uncertain_from(size + 1)
     if collinear:
         return (
-            f"columns of X are collinear (or rows repeated): {collinear} direction(s) are no "
+            f"columns of X are collinear (or rows repeated): {collinear} direction(s) are not "
             f"larger than the rounding of its entries, so component {size} completes the "
             "least-squares fit."
         )

@@ -371,7 +371,7 @@ def as_measured(values: Any, name: str) -> Any:
             f"{name} is a {type(values).__name__}, which holds no values yet; call its method "
             ".collect() first."
         )
-    # The types of a frame are made anew whenever somebody looks at them.
+    # The types of a frame are made anew every time they are read.
     framed = hasattr(values, "columns") and hasattr(values, "dtypes")
     kinds = list(values.dtypes) if framed else [getattr(values, "dtype", None)]
     dates = {kind for kind in set(kinds) if _DATES.match(str(kind).lower())}

@@ -238,7 +238,7 @@ class LeftOut:
         """
         return noise_from_left_out(self.rss, self.press, self.n)
 
-    def walked(self) -> "LeftOut":
+    def considered(self) -> "LeftOut":
         """Return the models that a choice considers by default: 20, then more while errors fall.
 
         It stops after `PATIENCE` models without a smaller error.

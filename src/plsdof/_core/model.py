@@ -311,7 +311,7 @@ class Model:
     def was_chosen(self) -> bool:
         """Whether it has the smallest error of held-out rows, which choose again without each fold.
 
-        A simpler model, within one standard error of the smallest, has an error that nobody
+        A simpler model, within one standard error of the smallest, has an error that was not
         minimised.
         """
         chosen = self.selection
@@ -584,7 +584,7 @@ def pooled(
         Of an average over nested pools: see `plsdof._core.objective`.
     """
     folds = next(iter(paths.values())).store.folds(cv, groups)
-    pool = [path.store.left_out(*folds, through=None, walk=True) for path in paths.values()]
+    pool = [path.store.left_out(*folds, through=None, for_choice=True) for path in paths.values()]
     return chosen_from(paths, pool, average=average, loss=loss, pools=pools)
 
 

@@ -68,18 +68,18 @@ def as_jobs(n_jobs: int | None) -> int:
 
 def with_progress(outcomes: Iterable[Result], total: int, description: str) -> Iterator[Result]:
     """Pass things on one by one while a bar on stderr counts them; needs rich."""
-    with progress_bar(description, total=total) as told:
-        assert told is not None
+    with progress_bar(description, total=total) as counter:
+        assert counter is not None
         for count, outcome in enumerate(outcomes, start=1):
             yield outcome
-            told(count, total)
+            counter(count, total)
 
 
 @contextmanager
 def progress_bar(
     description: str, *, total: int | None = None, wanted: bool = True, console: Any = None
 ) -> Iterator[Callable[[int, int], object] | None]:
-    """Show a bar, on stderr or a rich console, and give a function that is told how far work is.
+    """Show a bar, on stderr or a rich console, and give a function that takes how far work is.
 
     It takes the numbers of things done and planned. None is given if no bar is wanted.
     """

@@ -169,7 +169,7 @@ def is_accurate(exact: Exact, asked: int | None, *, derivatives: bool = False) -
     """
     everything = exact.spectrum.unresolved == 0
     complete = everything or (asked is not None and len(exact.dof) > asked)
-    # Nobody finds a component beyond the largest rank there can be.
+    # No component lies beyond the largest rank there can be.
     ended = bool(exact.filter.message) and not (
         everything and len(exact.dof) - 1 == exact.spectrum.rank
     )

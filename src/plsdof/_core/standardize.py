@@ -187,10 +187,10 @@ class Observations:
         return found
 
     def own(self) -> None:
-        """Copy X, so that nobody can change it, unless it is large; all who hold this see it.
+        """Copy X, so that no later change of the caller's array reaches it, unless it is large.
 
-        To be called before anybody else gets hold of the data. It is a method of its own, because
-        a copy that is made after a choice takes the place in memory that the choice has left.
+        To be called before the data are handed on. It is a method of its own, because a copy that
+        is made after a choice takes the place in memory that the choice has left.
         """
         if self.is_owned or self.checksum is not None or not self.in_memory:
             return

@@ -1,6 +1,6 @@
 """Results of a path that need no closed form: held-out rows, and the recursion on all rows.
 
-Both are made once and kept. A path asks its store; whoever needs held-out rows asks the path.
+Both are made once and kept. A path asks its store; everything else that needs held-out rows asks the path.
 To *count* is to make the closed form, `plsdof._core.exact`, which has the Degrees of Freedom.
 """
 
@@ -60,7 +60,7 @@ class _Known:
 
 
 class Store:
-    """Left-out rows and recursion of one path, each made once."""
+    """Held-out rows and recursion of one path, each made once."""
 
     def __init__(self, path: "Path") -> None:
         self.path = path
@@ -111,7 +111,7 @@ class Store:
         return recipe.fit(given.X[rows], given.y[rows] - level, weights)
 
     def left_out(
-        self, fold: Integers, groups: int | None, *, through: int | None, walk: bool = False
+        self, fold: Integers, groups: int | None, *, through: int | None, for_choice: bool = False
     ) -> LeftOut:
         """Return what leaving out these folds gives, from what is there if it is enough.
 
@@ -122,25 +122,25 @@ class Store:
             Number of groups, if rows were left out in groups.
         through : int or None
             The last model that is needed; None for all of the path.
-        walk : bool
+        for_choice : bool
             Stop early, as a choice may; ignored if ``max_components`` was given.
         """
-        walk = walk and self.path.recipe.options.get("max_components") is None
+        for_choice = for_choice and self.path.recipe.options.get("max_components") is None
         key = fold.tobytes(), groups is None
         known = self._known.get(key)
         if known is not None:
-            enough = known.complete or (walk and known.for_choice)
+            enough = known.complete or (for_choice and known.for_choice)
             if enough if through is None else through < len(known.left_out.rss):
                 return known.left_out
         wanted = self.most_components() if through is None else through
         split, given = Split.of(fold), self.path.rows.require()
         given.require_unchanged()
         held = self._by_recursion(
-            split, min(wanted, MOST_COMPONENTS) if walk else wanted, walk=walk
+            split, min(wanted, MOST_COMPONENTS) if for_choice else wanted, for_choice=for_choice
         )
         if held is not None and through is not None and through >= len(held["rss"]):
             held = None  # the recursion ends before this model, which every fold then fits itself
-        complete = held is None or (through is None and not walk)
+        complete = held is None or (through is None and not for_choice)
         held, back = held or self._refitted(split, None), np.argsort(split.rows)
         found = LeftOut(
             **held | {name: read_only(held[name][:, back]) for name in ("residuals", "leverage")},
@@ -150,7 +150,7 @@ class Store:
             groups=groups,
             parameter_name=self.path.parameter_name,
         )
-        self._known[key] = _Known(left_out=found, complete=complete, for_choice=walk)
+        self._known[key] = _Known(left_out=found, complete=complete, for_choice=for_choice)
         return found
 
     def hold_out(self, split: Split, through: int, n_jobs: int | None) -> dict[str, Any]:
@@ -161,13 +161,13 @@ class Store:
         return self._by_recursion(split, through) or self._refitted(split, n_jobs)
 
     def _by_recursion(
-        self, split: Split, through: int, *, walk: bool = False
+        self, split: Split, through: int, *, for_choice: bool = False
     ) -> dict[str, Any] | None:
         """Leave out all folds at once; None if that is not certain, or there is no recursion."""
         problem = self.fold_problem()
         if problem is None:
             return None
-        run = hold_out(problem, split, through, patience=PATIENCE if walk else None)
+        run = hold_out(problem, split, through, patience=PATIENCE if for_choice else None)
         if run is None:
             return None
         self._remember(run)

@@ -686,7 +686,7 @@ class ComponentRegressor(PathRegressor[PathType]):
         name = "max_components" if chosen else "n_components"
         size = getattr(self, name)
         if chosen and size is None:
-            # A walk by cross-validation knows where to end; criteria and folds look at all models.
+            # Cross-validation knows where to end; criteria and folds look at all models.
             size = None if self.n_components in (LEFT_OUT, "average") else MOST_COMPONENTS
         else:
             size = inputs.as_count(size, name)

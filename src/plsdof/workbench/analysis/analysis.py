@@ -731,7 +731,7 @@ def chosen(path: Path, left: LeftOut | None, request: Request) -> tuple[Selectio
     if left is not None and request.one_standard_error:
         return _simplest_within(path, left)
     if left is not None and (mean or request.wants(LEFT_OUT)):
-        seen = left if request.max_components is not None else left.walked()
+        seen = left if request.max_components is not None else left.considered()
         model = chosen_from({"": path}, [seen], average=mean)
         assert model.selection is not None
         return model.selection, model
