@@ -1,6 +1,6 @@
 """Results of a path that need no closed form: held-out rows, and the recursion on all rows.
 
-Both are made once and kept. A path asks its store; everything else that needs held-out rows asks the path.
+Both are made once and kept. A path asks its store; everything else asks the path.
 To *count* is to make the closed form, `plsdof._core.exact`, which has the Degrees of Freedom.
 """
 
