@@ -202,6 +202,16 @@ def test_a_title_above_the_header_is_recognised_and_named(tmp_path, above, line)
     assert table.notes[0].startswith(f"Line {line} was taken for a title: ")
 
 
+def test_groups_of_columns_above_the_names_are_no_names(tmp_path):
+    """Merged cells of a sheet: a word above the first of some columns."""
+    table = read_table(write(tmp_path, "Lab,,NIR,\nfat,water,a,b\n" + "1,2,3,4\n" * 3))
+    assert table.names == ("fat", "water", "a", "b")
+    assert len(table.notes) == 1
+    # Names with a gap above units are names: units repeat.
+    table = read_table(write(tmp_path, "fat,water,,b\n%,%,AU,AU\n" + "1,2,3,4\n" * 3))
+    assert table.names == ("fat", "water", "unnamed 3", "b")
+
+
 def test_row_numbers_with_gaps_are_no_measurements(tmp_path):
     frame = pd.DataFrame(np.arange(20.0).reshape(10, 2) ** 2, columns=["a", "b"])
     frame.drop(index=[0, 4, 5]).to_csv(tmp_path / "gaps.csv")

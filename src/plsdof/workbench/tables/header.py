@@ -58,8 +58,9 @@ class HeaderPlace:
 def find_header(rows: Cells, *, given: bool = False) -> HeaderPlace:
     """Find names and units in the first rows of a table, which are texts of cells.
 
-    Rows at the top with at most a third as many cells as most rows have are titles. The row below
-    the names is one of units if there are numbers below it, but none in it.
+    Rows at the top with at most a third as many cells as most rows have are titles, and so are
+    groups of columns above the names. The row below the names is one of units if there are numbers
+    below it, but none in it.
 
     Parameters
     ----------
@@ -74,6 +75,8 @@ def find_header(rows: Cells, *, given: bool = False) -> HeaderPlace:
     HeaderPlace(header=1, units=None)
     >>> find_header([["fat", "1100", "1102"], ["%", "nm", "nm"], ["1.5", "0.2", "0.3"]])
     HeaderPlace(header=0, units=1)
+    >>> find_header([["Lab", "", "pH", ""], ["fat", "water", "a", "b"], ["1.5", "50", "6", "7"]])
+    HeaderPlace(header=1, units=None)
     """
     counts = [sum(bool(cell.strip()) for cell in row) for row in rows]
     common = Counter(counts).most_common()
@@ -84,12 +87,20 @@ def find_header(rows: Cells, *, given: bool = False) -> HeaderPlace:
         while header < last and (
             counts[header] <= few < width
             or (counts[header] < width and rows[header][0].startswith("#"))
+            or _are_groups(rows, header, counts)
         ):
             header += 1
         header = 0 if header == last else header  # all are short: these are not titles
     below = header + 1
     has_units = below + 1 < len(rows) and _are_units(rows[below], rows[below + 1 :])
     return HeaderPlace(header=header, units=below if has_units else None)
+
+
+def _are_groups(rows: Cells, i: int, counts: Sequence[int]) -> bool:
+    """Whether the row below has more cells, which all differ: names, not units of these ones."""
+    below = [cell.strip() for cell in rows[i + 1] if cell.strip()]
+    more = 1 < counts[i] < counts[i + 1] == len(set(below))
+    return more and _are_units(rows[i + 1], rows[i + 2 :])
 
 
 def names_of(rows: Cells, header: int) -> list[str]:
