@@ -837,7 +837,7 @@ def test_what_looks_like_a_mistake_comes_first(tmp_path):
     table.write_text("\n".join(rows))
     found = run_json("fit", table, "-r", "y")
     kinds = [one["key"] for one in found["remarks"]]
-    assert kinds[0] == "doubt"
+    assert kinds[0] == "missing-code"
     assert "data" in kinds[1:]
     page = tmp_path / "r.html"
     run("fit", table, "-r", "y", "--report", page, "-q")

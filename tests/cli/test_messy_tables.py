@@ -11,9 +11,11 @@ from _helpers.command_line import (
     refused,
     run,
     run_json,
+    said,
 )
 
 from plsdof import pls_path
+from plsdof.workbench.analysis.request import words_of
 from plsdof.workbench.tables.reading import Reading, open_sources
 from plsdof.workbench.tables.table import stacked
 
@@ -31,6 +33,12 @@ def assert_dof(found, expected=EXPECTED):
     dof = [one["dof"] for one in found["models"]]
     assert len(dof) > 4
     np.testing.assert_allclose(dof, expected[: len(dof)], rtol=1e-9)
+
+
+def mend(found, key):
+    """Return what mends the remark of a key."""
+    (one,) = [one for one in found["remarks"] if one["key"] == key]
+    return one["mend"]
 
 
 def rows(number=repr, *, ids=True):
@@ -365,8 +373,10 @@ def test_codes_for_missing_values_are_named_and_understood(tmp_path):
     for code in ("-999", "-999.0"):
         cells = with_cell(with_cell(rows(), 5, 3, code), 9, 1, code)
         file = write(tmp_path, text(cells))
-        (note,) = [n for n in run_json("fit", file, "-r", "fat")["notes"] if "occurs" in n]
+        found = run_json("fit", file, "-r", "fat")
+        (note,) = [n for n in found["notes"] if "occurs" in n]
         assert note.startswith("-999 occurs 2 times, in 'fat', '1102'")
+        assert mend(found, "missing-code") == {"na": ["-999"], "missing": "drop"}
         found = run_json("fit", file, "-r", "fat", "--na", "-999", "--missing", "drop")
         kept = np.setdiff1d(np.arange(N), [4, 8])
         expected = pls_path(SPECTRA[kept], FAT[kept]).dof
@@ -425,9 +435,10 @@ def test_zeros_far_from_all_other_responses_are_named(tmp_path, predictor):
     if predictor is not None:  # which 0 as a code would make a missing value
         cells, advice = with_cell(cells, 12, 4, predictor), ("--exclude-rows", "5,9")
     file = write(tmp_path, text(cells))
-    (note,) = [n for n in run_json("fit", file, "-r", "fat")["notes"] if "nearest other" in n]
+    found = run_json("fit", file, "-r", "fat")
+    (note,) = [n for n in found["notes"] if "nearest other" in n]
     assert note.startswith("'fat' is 0 in rows 5, 9, and the nearest other value is ")
-    assert note.endswith(f"add {' '.join(advice)}.")
+    assert tuple(words_of(mend(found, "zero-response"))) == advice
     found = run_json("fit", file, "-r", "fat", *advice)
     assert found["n"] == N - 2
     assert not any("nearest other" in n for n in found["notes"])
@@ -449,9 +460,10 @@ def test_spectra_without_a_signal_are_named(tmp_path):
     dead = [[f"D{v}", "9.5", *[v] * len(WAVES)] for v in ("0", "6.5")]
     cells = [*rows()[:4], dead[0], *rows()[4:], dead[1]]
     file = write(tmp_path, text(cells))
-    (note,) = [n for n in run_json("fit", file, "-r", "fat")["notes"] if "same value" in n]
-    assert note.startswith("Rows 4 (0), 26 (6.5) have the same value in all predictors.")
-    assert "--exclude-rows 4,26" in note
+    found = run_json("fit", file, "-r", "fat")
+    (note,) = [n for n in found["notes"] if "same value" in n]
+    assert note.startswith("Rows 4 (0), 26 (6.5) have the same value in all predictors")
+    assert mend(found, "flat-rows") == {"exclude_rows": [4, 26]}
     found = run_json("fit", file, "-r", "fat", "--exclude-rows", "4,26")
     assert_dof(found)
     assert not any("same value" in n for n in found["notes"])
@@ -470,8 +482,10 @@ def test_rows_that_are_summaries_are_named(tmp_path):
     mean = ["Mean", repr(float(FAT.mean())), *map(repr, SPECTRA.mean(axis=0).tolist())]
     deviation = ["SD", repr(float(FAT.std())), *map(repr, SPECTRA.std(axis=0).tolist())]
     file = write(tmp_path, text([*rows(), mean, deviation]))
-    notes = run_json("fit", file, "-r", "fat")["notes"]
-    assert any("Rows 25 ('Mean'), 26 ('SD') look like summaries" in note for note in notes)
+    found = run_json("fit", file, "-r", "fat")
+    assert any("Rows 25 ('Mean'), 26 ('SD') look like summaries" in one for one in found["notes"])
+    assert mend(found, "summary") == {"exclude_rows": [25, 26]}
+    assert "Try --exclude-rows 25:26." in said("fit", file, "-r", "fat")
     found = run_json("fit", file, "-r", "fat", "--exclude-rows", "25,26")
     assert found["n"] == N
     assert_dof(found)
@@ -689,7 +703,7 @@ def test_rows_that_are_in_the_table_twice_are_named(tmp_path):
     found = run_json("fit", write(tmp_path, text(cells)), "-r", "fat")
     (told,) = [note for note in found["notes"] if "repeat others" in note]
     assert told.startswith("Rows 10 (as 3), 26 (as 21) repeat others in all numbers used.")
-    assert "--exclude-rows 10,26" in told
+    assert mend(found, "repeated-rows") == {"exclude_rows": [10, 26]}
     left = run_json("fit", write(tmp_path, text(cells)), "-r", "fat", "--exclude-rows", "10,26")
     assert_dof(left)
     assert not any("repeat others" in note for note in left["notes"])
@@ -730,7 +744,7 @@ def test_spectra_of_the_same_sample_are_suspected_and_kept_together_by_their_res
     alone, together = run_json(*options), run_json(*options, "--groups", "fat")
     (told,) = [note for note in alone["notes"] if "the same sample" in note]
     assert told.startswith("'fat' has 12 values in 36 rows")
-    assert "add --groups fat" in told
+    assert mend(alone, "same-sample") == {"groups": "fat"}
     assert not any("the same sample" in note for note in together["notes"])
     # What the note warns of: rows of the same sample predict each other.
     size = alone["choice"]["index"]
@@ -758,8 +772,8 @@ def test_numbers_of_the_rows_among_the_predictors_are_named(tmp_path):
     cells[0] = ["sample", "fat", "red", "green", "blue"]
     cells = with_column(cells, "No", map(str, range(1, N + 1)))
     found = run_json("fit", write(tmp_path, text(cells)), "-r", "fat", "--exclude-rows", "5,9")
-    told = "Numbers of the rows, it seems: 'No'. If that is not a predictor, leave it out with"
-    assert any(told in note for note in found["notes"])
+    assert any("Numbers of the rows, it seems" in note for note in found["notes"])
+    assert mend(found, "row-numbers") == {"exclude": ["No"]}
 
 
 def test_a_response_without_stored_values_of_its_formulas_is_told_so(tmp_path):

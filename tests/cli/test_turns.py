@@ -13,6 +13,7 @@ from _helpers.command_line import GASOLINE, run, run_json
 from plsdof import PLSRegressor, load_model
 from plsdof.errors import InvalidInputError
 from plsdof.workbench.analysis import Request
+from plsdof.workbench.cli._show import with_mend
 from plsdof.workbench.problems import read_problems
 from plsdof.workbench.tables.joining import JoinedReading
 from plsdof.workbench.tables.reading import read_table
@@ -44,13 +45,14 @@ def problem(file, response="fat", *, reading=None, **options):
 
 def notes(file, response="fat", **options):
     found = problem(file, response, **options)
-    return "\n".join([*found.doubts, *found.notes])
+    return "\n".join([*map(with_mend, found.doubts), *found.notes])
 
 
 def told(file, *words, response="fat", **options):
     """Say whether one note, or one doubt, has all of these words."""
     found = problem(file, response, **options)
-    return any(all(word in note for word in words) for note in (*found.doubts, *found.notes))
+    texts = [*map(with_mend, found.doubts), *found.notes]
+    return any(all(word in note for word in words) for note in texts)
 
 
 def joined(file, other, **options):
@@ -106,10 +108,10 @@ def test_a_response_that_is_a_wavelength_is_said(save):
 
 
 def test_groups_that_are_the_response_are_said(save):
-    assert told(save(FRAME), "--groups fat", f"{N} in {N} rows", groups="fat")
+    assert told(save(FRAME), "groups are those", f"{N} in {N} rows", groups="fat")
     pairs = FRAME.copy()
     pairs["fat"] = FAT[np.arange(N) // 2]
-    assert told(save(pairs), "--groups fat", f"{N // 2} in {N} rows", groups="fat")
+    assert told(save(pairs), "groups are those", f"{N // 2} in {N} rows", groups="fat")
 
 
 def test_rows_are_excluded_by_their_ids(save):
@@ -155,7 +157,7 @@ def test_all_repeated_rows_are_suggested(save):
     again = pd.concat([FRAME, FRAME.iloc[:22]])
     assert told(save(again), "--exclude-rows 31:52", "and 14 more")
     some = pd.concat([FRAME.iloc[[0, 0]], FRAME.iloc[1:], FRAME.iloc[[4, 5]]])
-    assert told(save(some), "--exclude-rows 2,32,33")
+    assert told(save(some), "--exclude-rows 2,32:33")
 
 
 def test_ids_that_several_new_rows_have_are_said(save, tmp_path):

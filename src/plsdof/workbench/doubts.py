@@ -1,13 +1,14 @@
 """What looks like a mistake in a table: codes, summaries, rows twice, a response in disguise."""
 
-import shlex
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from plsdof._core.axes import header_number
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
+from plsdof._core.remarks import Remark
 from plsdof.chemometrics.data_checks import affine_copies
 from plsdof.workbench.analysis.data import Mask, Numbers, Rows
 from plsdof.workbench.tables.columns import Labels, listed, shortened
@@ -28,7 +29,7 @@ _SELDOM = 0.05
 _FAR_FROM_ZERO = 5.0
 
 
-def suspects(table: Table, rows: Rows, response: str, *, groups: str | None) -> Iterator[str]:
+def suspects(table: Table, rows: Rows, response: str, *, groups: str | None) -> Iterator[Remark]:
     """Name what looks like a mistake: codes, summaries among the rows, the response in disguise.
 
     Numbers of the rows among the predictors, fractions shown as percent, spectra that are one
@@ -41,7 +42,7 @@ def suspects(table: Table, rows: Rows, response: str, *, groups: str | None) -> 
         yield from few_values(y, response)
         yield from _odd_response(y, response, names, groups)
         yield from _zeros(X, y, response, numbers)
-        yield from map(str, affine_copies(X, y, names))
+        yield from affine_copies(X, y, names)
         yield from [] if groups else same_sample(y, response)
     if not names:  # they are not in memory
         return
@@ -58,28 +59,27 @@ def _rows_in_words(names: Sequence[str]) -> str:
     return f"{'Rows' if len(names) > 1 else 'Row'} {listed(names)}"
 
 
-def _excluding(numbers: Sequence[int] | Numbers) -> str:
-    """Return the option that leaves rows out, ranges of them where they follow each other."""
-    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1)
-    ends = [f"{run[0]}:{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs]
-    return f"--exclude-rows {','.join(ends)}"
+def _doubt(key: str, words: str, **mend: Any) -> Remark:
+    return Remark(key=key, words=words, severity="warning", mend=mend)
 
 
 def _odd_response(
     y: Array, response: str, names: Sequence[str], groups: str | None
-) -> Iterator[str]:
+) -> Iterator[Remark]:
     """Say that the response is one of many columns named by numbers, or names the groups."""
     numbers = sum(header_number(name) is not None for name in names)
     if header_number(response) is not None and 2 * numbers > len(names):
-        yield (
+        yield _doubt(
+            "response-wavelength",
             f"The response {shortened(response)} is a number like the names of {numbers} "
             "predictors: a wavelength, it seems. If it is not what is to be predicted, choose "
-            "another column with --response."
+            "another column.",
         )
     if groups == response:
-        yield (
-            f"--groups {shlex.quote(response)} is the response itself: rows with equal values are "
-            f"taken for one sample ({len(np.unique(y))} in {len(y)} rows)."
+        yield _doubt(
+            "response-groups",
+            f"The groups are those of the response {shortened(response)} itself: rows with equal "
+            f"values are taken for one sample ({len(np.unique(y))} in {len(y)} rows).",
         )
 
 
@@ -94,27 +94,29 @@ def repeated_labels(labels: Labels | None, numbers: Numbers) -> Iterator[str]:
         yield f"In several rows: {listed(twice)}. Each row has its own prediction."
 
 
-def few_values(y: Array, response: str) -> Iterator[str]:
+def few_values(y: Array, response: str) -> Iterator[Remark]:
     """Say that a response is a class or a grade: two values, or few whole numbers, each often."""
     values = np.unique(y)
     is_whole = len(values) <= _MOST_GRADES and bool(np.all(values % 1 == 0))
     if 1 < len(values) <= (_MOST_GRADES if is_whole else 2) and len(y) >= 4 * len(values):
         shown = ", ".join(f"{one:g}" for one in values)
-        yield (
+        yield _doubt(
+            "few-values",
             f"{shortened(response)} has only {len(values)} values ({shown}): if they are classes "
             "or grades, predictions are scores between them, and noise level and intervals, which "
-            "are for measured responses, do not hold."
+            "are for measured responses, do not hold.",
         )
 
 
-def _fractions(table: Table, names: Sequence[str]) -> Iterator[str]:
+def _fractions(table: Table, names: Sequence[str]) -> Iterator[Remark]:
     found = [shortened(name) for name in names if name in table.percent]
     if found:
         are = "are" if len(found) > 1 else "is"
-        yield f"{listed(found)} {are} formatted as percent in the sheet: 12.3 % is 0.123 here."
+        words = f"{listed(found)} {are} formatted as percent in the sheet: 12.3 % is 0.123 here."
+        yield _doubt("percent", words)
 
 
-def _summaries(table: Table, kept: set[int]) -> Iterator[str]:
+def _summaries(table: Table, kept: set[int]) -> Iterator[Remark]:
     found = {}
     # Numbers with such a word among them are not a column of text.
     columns = [labels_of(table, name).tolist() for name in table.names if name not in table.numeric]
@@ -130,10 +132,10 @@ def _summaries(table: Table, kept: set[int]) -> Iterator[str]:
             else "looks like a summary, not a sample"
         )
         shown = _rows_in_words([f"{row} ({shortened(label)})" for row, label in found.items()])
-        yield f"{shown} {what}; leave out with {_excluding(list(found))}."
+        yield _doubt("summary", f"{shown} {what}.", exclude_rows=sorted(found))
 
 
-def _codes(X: Array, y: Array, names: Sequence[str], response: str) -> Iterator[str]:
+def _codes(X: Array, y: Array, names: Sequence[str], response: str) -> Iterator[Remark]:
     for code in _CODES:
         hits, in_y = np.count_nonzero(code == X, axis=0), int(np.count_nonzero(y == code))
         columns = np.flatnonzero(hits).tolist()
@@ -142,9 +144,12 @@ def _codes(X: Array, y: Array, names: Sequence[str], response: str) -> Iterator[
         is_far = not len(others) or others.max() * _FAR <= abs(code)
         if (in_y or columns) and is_far:
             shown = [shortened(response)] * (in_y > 0) + [shortened(names[i]) for i in columns]
-            yield (
-                f"{code:g} occurs {int(hits.sum()) + in_y} times, in {listed(shown)}: if it stands "
-                f"for a missing value, add --na {code:g} --missing drop."
+            often = plural(int(hits.sum()) + in_y, "time")
+            yield _doubt(
+                "missing-code",
+                f"{code:g} occurs {often}, in {listed(shown)}: it may stand for a missing value.",
+                na=[f"{code:g}"],
+                missing="drop",
             )
 
 
@@ -153,7 +158,7 @@ def _are_few(rows: Mask) -> bool:
     return 0 < count <= max(2, 0.1 * len(rows)) and 2 * count < len(rows)
 
 
-def _zeros(X: Array, y: Array, response: str, numbers: Numbers) -> Iterator[str]:
+def _zeros(X: Array, y: Array, response: str, numbers: Numbers) -> Iterator[Remark]:
     """Name rows whose response is 0 while all others are far from it."""
     zero = y == 0
     others, found = y[~zero], numbers[zero]
@@ -165,15 +170,18 @@ def _zeros(X: Array, y: Array, response: str, numbers: Numbers) -> Iterator[str]
         if abs(nearest) <= _FAR_FROM_ZERO * others.std():
             return
     # As a code it would stand for a missing value in the predictors, too.
-    advice = _excluding(found) if np.any(X == 0) else "--na 0 --missing drop"
+    code: dict[str, Any] = {"na": ["0"], "missing": "drop"}
+    mend = {"exclude_rows": found.tolist()} if np.any(X == 0) else code
     where = f"row{'s' * (len(found) > 1)} {listed(list(map(str, found)))}"
-    yield (
-        f"{shortened(response)} is 0 in {where}, and the nearest other value is {nearest:g}: if 0 "
-        f"stands for a missing value, add {advice}."
+    yield _doubt(
+        "zero-response",
+        f"{shortened(response)} is 0 in {where}, and the nearest other value is {nearest:g}: 0 "
+        "may stand for a missing value.",
+        **mend,
     )
 
 
-def _flat(X: Array, numbers: Numbers) -> Iterator[str]:
+def _flat(X: Array, numbers: Numbers) -> Iterator[Remark]:
     """Name spectra that are one value throughout, unless others often have it, as counts do."""
     flat = X.max(axis=1) == X.min(axis=1)
     # Where many rows are so, that is what the data are like.
@@ -182,21 +190,24 @@ def _flat(X: Array, numbers: Numbers) -> Iterator[str]:
     if np.mean(np.isin(X[~flat], X[flat, 0])) <= _SELDOM:
         shown = [f"{row} ({value:g})" for row, value in zip(numbers[flat], X[flat, 0], strict=True)]
         have = "have" if len(shown) > 1 else "has"
-        yield (
-            f"{_rows_in_words(shown)} {have} the same value in all predictors. If the measurement "
-            f"failed, leave out with {_excluding(numbers[flat])}."
+        yield _doubt(
+            "flat-rows",
+            f"{_rows_in_words(shown)} {have} the same value in all predictors: the measurement may "
+            "have failed.",
+            exclude_rows=numbers[flat].tolist(),
         )
 
 
-def _counters(X: Array, names: Sequence[str], places: Numbers) -> Iterator[str]:
+def _counters(X: Array, names: Sequence[str], places: Numbers) -> Iterator[Remark]:
     """Name predictors that number the rows; wavelengths never do."""
     steps = X[0] - places[0]
     near = np.flatnonzero(X[-1] - places[-1] == steps)
     found = [names[j] for j in near.tolist() if np.all(X[:, j] - places == steps[j])]
     if found:
-        yield (
-            f"Numbers of the rows, it seems: {listed(list(map(shortened, found)))}. If that is not "
-            f"a predictor, leave it out with --exclude {shlex.quote(found[0])}."
+        yield _doubt(
+            "row-numbers",
+            f"Numbers of the rows, it seems, and not a predictor: {listed(found, 8, shortened)}.",
+            exclude=found,
         )
 
 
@@ -214,21 +225,23 @@ def first_alike(X: Array, y: Array) -> Numbers:
     return first[group]
 
 
-def _repeated_rows(X: Array, y: Array, numbers: Numbers) -> Iterator[str]:
+def _repeated_rows(X: Array, y: Array, numbers: Numbers) -> Iterator[Remark]:
     """Name rows that are in the table twice; ``numbers`` are those of the file."""
     first = first_alike(X, y)
     again = np.flatnonzero(first != np.arange(len(y)))
     if len(again):
         shown = [f"{numbers[i]} (as {numbers[first[i]]})" for i in again]
         are = "repeat others" if len(again) > 1 else "repeats another"
-        yield (
+        yield _doubt(
+            "repeated-rows",
             f"{_rows_in_words(shown)} {are} in all numbers used. Cross-validation and tests may "
-            "fit one and predict the other, and look too good: leave out with "
-            f"{_excluding(numbers[again])}, or keep together with --groups."
+            "fit one and predict the other, and look too good: leave such rows out, or name the "
+            "groups of rows that belong together.",
+            exclude_rows=numbers[again].tolist(),
         )
 
 
-def same_sample(y: Array, response: str) -> Iterator[str]:
+def same_sample(y: Array, response: str) -> Iterator[Remark]:
     """Say that neighbouring rows with the same response may be spectra of the same sample.
 
     Every value must be in neighbouring rows only, two or more on average. Rows sorted by a
@@ -239,15 +252,16 @@ def same_sample(y: Array, response: str) -> Iterator[str]:
     runs = len(starts)
     is_sorted = bool(np.all(values > 0) or np.all(values < 0)) and np.ptp(lengths) > 0
     if runs >= 5 and 2 * runs <= len(y) and len(np.unique(y)) == runs and not is_sorted:
-        yield (
+        yield _doubt(
+            "same-sample",
             f"{shortened(response)} has {runs} values in {len(y)} rows, each in rows that follow "
-            "each other: if these are repeated measurements of the same sample, add --groups "
-            f"{shlex.quote(response)} (or a column that names the sample). Otherwise choice, noise "
-            "level and cross-validation look too good."
+            "each other. If these are repeated measurements of the same sample, choice, noise "
+            "level and cross-validation look too good unless the samples are named as groups.",
+            groups=response,
         )
 
 
-def seen_before(rows: Rows, test: Rows | None) -> Iterator[str]:
+def seen_before(rows: Rows, test: Rows | None) -> Iterator[Remark]:
     """Say how many rows of the test are rows of the calibration, too."""
     if test is None:
         return
@@ -255,7 +269,8 @@ def seen_before(rows: Rows, test: Rows | None) -> Iterator[str]:
     first = first_alike(X, np.concatenate([rows.y, test.y]))
     count = int(np.count_nonzero(first[len(rows.y) :] < len(rows.y)))
     if count:
-        yield (
+        yield _doubt(
+            "test-seen",
             f"Also in the calibration: {count} of {plural(len(test.y), 'test row')}, so that the "
-            "test looks too good."
+            "test looks too good.",
         )

@@ -159,7 +159,7 @@ class TestSet:
 def data_texts(data: "TableProblem") -> tuple[Remark, ...]:
     """Return what was noticed when a table was read: likely mistakes first."""
     return (
-        *(Remark(key="doubt", words=text, severity="warning") for text in data.doubts),
+        *data.doubts,
         *(Remark(key="data", words=text) for text in data.notes),
     )
 
@@ -211,7 +211,7 @@ class TableProblem:
         Name of the response, the file, and how it was read.
     notes : tuple of str
         What the user should know about the choice of columns and rows.
-    doubts : tuple of str
+    doubts : tuple of Remark
         What looks like a mistake in the table.
     dropped : int
         Number of rows that were dropped because of missing values.
@@ -256,7 +256,7 @@ class TableProblem:
     source: str
     described: str
     notes: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Remark, ...] = ()
     dropped: int = 0
     excluded: tuple[str, ...] = ()
     test: Rows | None = None

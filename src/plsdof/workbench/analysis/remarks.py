@@ -25,7 +25,7 @@ from plsdof.chemometrics.merit import FiguresOfMerit
 from plsdof.inference.summary import p_value
 from plsdof.workbench.analysis.data import Rows, TableProblem, TestSet
 from plsdof.workbench.analysis.result import significant
-from plsdof.workbench.tables.columns import shortened
+from plsdof.workbench.tables.columns import in_ranges, shortened
 
 # Wavelengths have a gap where a step is so many times those beside it.
 _GAP = 1.9
@@ -152,19 +152,6 @@ def rows_tested_in_words(test: Rows | None, how: str) -> str:
     if not how:
         return test.source
     return f"{in_ranges(test.numbers.tolist())} ({how})"
-
-
-def in_ranges(rows: Sequence[int]) -> str:
-    """Return increasing row numbers as an option takes them.
-
-    Examples
-    --------
-    >>> in_ranges([1, 2, 3, 7, 9])
-    '1:3,7,9'
-    """
-    starts = np.flatnonzero(np.diff(rows, prepend=-1) > 1)
-    runs = np.split(np.asarray(rows), starts[1:])
-    return ",".join(f"{run[0]}:{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def usual_scheme() -> str:

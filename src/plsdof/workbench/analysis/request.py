@@ -21,7 +21,7 @@ from plsdof._core.left_out import MOST_COMPONENTS
 from plsdof.errors import InvalidInputError
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
 from plsdof.workbench.analysis.data import Folds
-from plsdof.workbench.tables.columns import shortened
+from plsdof.workbench.tables.columns import in_ranges, shortened
 
 AVERAGE = "average"
 # How a model may be chosen.
@@ -69,6 +69,8 @@ def words_of(given: Mapping[str, Any]) -> Iterator[str]:
     --------
     >>> list(words_of({"cv": 5, "scale": False, "response": ("fat", "ash")}))
     ['--cv', '5', '--no-scale', '--response', 'fat', '--response', 'ash']
+    >>> list(words_of({"exclude_rows": [3, 4, 5, 9]}))
+    ['--exclude-rows', '3:5,9']
     """
     for name, value in given.items():
         if name not in options():
@@ -77,6 +79,8 @@ def words_of(given: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, bool):
             yield from [word] if value or word.startswith("--no-") else []
             continue
+        if isinstance(value, list) and all(isinstance(one, int) for one in value):
+            value = in_ranges(value)
         for one in value if isinstance(value, list | tuple) else [value]:
             if not isinstance(one, str | int | float | Path):
                 raise InvalidInputError(f"{name} cannot be {str(one)[:60]!r}.")

@@ -35,8 +35,8 @@ from plsdof.errors import InvalidInputError
 from plsdof.workbench.analysis import Analysis
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import TableProblem
-from plsdof.workbench.analysis.remarks import in_ranges
 from plsdof.workbench.analysis.result import Result
+from plsdof.workbench.tables.columns import in_ranges
 from plsdof.workbench.tables.table import Table
 
 Options = dict[str, Any]

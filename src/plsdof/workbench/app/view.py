@@ -24,13 +24,14 @@ from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.plotting.style import feature_axis, readable
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
-from plsdof.workbench.analysis.data import Rows, TableProblem
+from plsdof.workbench.analysis.data import Rows, TableProblem, data_texts
 from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, Result, in_text, significant
 from plsdof.workbench.analysis.tables import merit_table
 from plsdof.workbench.app.session import Options, Tools, arguments, key_of
 from plsdof.workbench.report._numbers import evenly_spaced, rounded
 from plsdof.workbench.report.content import MOST_MODELS, View, classes, report_content
 from plsdof.workbench.report.document import fragment, said_content
+from plsdof.workbench.tables.columns import in_ranges
 from plsdof.workbench.tables.joining import labels_of
 from plsdof.workbench.tables.table import Table
 from plsdof.workbench.tables.writing import write_tables
@@ -144,7 +145,7 @@ class Workbench:
             "sheets": list(table.sheets),
             "reference": self._reference(options),
             "notes": [on_the_page(text)["words"] for text in notes],
-            "doubts": [] if found is None else [on_the_page(one) for one in found.doubts],
+            "doubts": [] if found is None else list(map(_remark, found.doubts)),
             "unmatched": self._unmatched(table, options),
             "error": error,
         }
@@ -497,12 +498,8 @@ def answer(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
         spread = float(np.sqrt(error * (1 - error) / analysis.data.shape[0]))
         facts = [("misclassified", f"{with_error(100 * error, 100 * spread)} %")]
         facts += [("Complexity", in_text(m.dof_, TWO_DECIMALS))]
-        doubts = [
-            Remark(key="doubt", words=one, severity="warning") for one in analysis.data.doubts
-        ]
-        notes = [Remark(key="data", words=one) for one in analysis.data.notes]
-        title = plural(int(m.n_components_), "component")
-        return {"title": title, "facts": facts, "remarks": [_remark(o) for o in (*doubts, *notes)]}
+        title, said = plural(int(m.n_components_), "component"), data_texts(analysis.data)
+        return {"title": title, "facts": facts, "remarks": list(map(_remark, said))}
     model, left, facts = analysis.model, analysis.left_out, []
     if left is not None:
         squares = model.left_out_residuals**2

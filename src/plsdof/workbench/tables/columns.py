@@ -178,3 +178,16 @@ def listed(items: Sequence[Any], most: int = 8, shown: Callable[[str], str] = st
     """
     more = f" and {len(items) - most} more" if len(items) > most else ""
     return ", ".join(shown(str(item)) for item in items[:most]) + more
+
+
+def in_ranges(rows: Sequence[int]) -> str:
+    """Return increasing row numbers as an option takes them.
+
+    Examples
+    --------
+    >>> in_ranges([1, 2, 3, 7, 9])
+    '1:3,7,9'
+    """
+    starts = np.flatnonzero(np.diff(rows, prepend=-1) > 1)
+    runs = np.split(np.asarray(rows), starts[1:])
+    return ",".join(f"{run[0]}:{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
