@@ -45,13 +45,13 @@ def problem(file, response="fat", *, reading=None, **options):
 
 def notes(file, response="fat", **options):
     found = problem(file, response, **options)
-    return "\n".join([*map(with_mend, found.doubts), *found.notes])
+    return "\n".join([*(with_mend(one.words, one.mend) for one in found.doubts), *found.notes])
 
 
 def told(file, *words, response="fat", **options):
     """Say whether one note, or one doubt, has all of these words."""
     found = problem(file, response, **options)
-    texts = [*map(with_mend, found.doubts), *found.notes]
+    texts = [*(with_mend(one.words, one.mend) for one in found.doubts), *found.notes]
     return any(all(word in note for word in words) for note in texts)
 
 

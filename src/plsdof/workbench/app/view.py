@@ -31,7 +31,6 @@ from plsdof.workbench.app.session import Options, Tools, arguments, key_of
 from plsdof.workbench.report._numbers import evenly_spaced, rounded
 from plsdof.workbench.report.content import MOST_MODELS, View, classes, report_content
 from plsdof.workbench.report.document import fragment, said_content
-from plsdof.workbench.tables.columns import in_ranges
 from plsdof.workbench.tables.joining import labels_of
 from plsdof.workbench.tables.table import Table
 from plsdof.workbench.tables.writing import write_tables
