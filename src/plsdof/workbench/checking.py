@@ -217,11 +217,16 @@ def read_log(file: Any) -> Any:
         raise InvalidInputError(f"{file} is not a log of plsdof check; choose another.") from error
 
 
-def control_rows(model: Predictor, table: TableOfRows, request: Request) -> NewRows:
-    """Return the complete rows of a table, with reference values if it has them."""
+def require_number(model: Predictor) -> None:
+    """Refuse a model of classes or of several responses."""
     if model.method == CLASSES or len(model.responses) > 1:
         kind = "classes" if model.method == CLASSES else f"{len(model.responses)} responses"
         raise InvalidInputError(f"This takes a model of one number; this one predicts {kind}.")
+
+
+def control_rows(model: Predictor, table: TableOfRows, request: Request) -> NewRows:
+    """Return the complete rows of a table, with reference values if it has them."""
+    require_number(model)
     with located(table.source):
         found = new_rows(model, table, request).kept
     history = remarked("history", model.history)

@@ -19,7 +19,7 @@ from plsdof.models.predictor import Predictor
 from plsdof.workbench import choosing
 from plsdof.workbench.analysis import Request
 from plsdof.workbench.analysis.remarks import percent
-from plsdof.workbench.analysis.result import Column, Fact, Result, as_column, named
+from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, Fact, Result, as_column, named
 from plsdof.workbench.analysis.result import Table as ResultTable
 from plsdof.workbench.analysis.tables import merit_table
 from plsdof.workbench.choosing import Mask, as_table
@@ -290,6 +290,8 @@ def _limits_in_words(facts: Mapping[str, Fact]) -> list[str]:
 
 def _described(model: Predictor) -> str:
     name = model.method.upper() if model.parameter_name == "n_components" else model.method
+    if model.method == CLASSES:
+        name = "a PLS classifier"
     average = model.responses[0].choice.get("rule") == "average"
     return f"{name}{', ' if average else ' with '}{model.in_words}"
 
@@ -460,14 +462,15 @@ def _labelled(columns: Columns) -> dict[str, Column]:
     half = np.nan
     if "upper" in columns:
         half = float(np.nanmedian(columns["upper"] - columns["lower"])) / 2
-    rounded = ("observed", "prediction", "lower", "upper")
+    rounded: dict[str, Any] = {"error": half, "digits": 5}
+    how = dict.fromkeys(("observed", "prediction", "lower", "upper"), rounded)
+    how |= {n: {"error": TWO_DECIMALS, "least": 0.01} for n in columns if n.startswith("P(")}
     return {
         name: Column(
             values=values,
             label=_LABELS.get(name, name if name.startswith("P(") else ""),
-            error=half if name in rounded else None,
-            digits=5 if name in rounded else 3,
             brief=name != "row" or "id" not in columns,
+            **how.get(name, {"digits": 3}),
         )
         for name, values in columns.items()
     }

@@ -20,7 +20,6 @@ from plsdof._core.choice import (
     rule_in_words,
 )
 from plsdof._core.criteria import NoiseKind, criterion_label
-from plsdof._core.display import plural
 from plsdof._core.dof_range import DofRange
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, read_only
@@ -46,38 +45,17 @@ from plsdof.inference.summary import jackknife_beside
 from plsdof.workbench.analysis import remarks as words
 from plsdof.workbench.analysis.data import Numbers, TableProblem, TestSet, data_texts
 from plsdof.workbench.analysis.request import AUTO, AVERAGE, Request
-from plsdof.workbench.analysis.result import significant
+from plsdof.workbench.analysis.result import in_text, significant
+from plsdof.workbench.analysis.search import SEARCHED_COMPONENTS, SearchCost, searched
 
 # Rows and columns from which on intervals of coefficients take longer than the fit.
 _LARGE = 1000
-# Largest model that a search of columns looks at, and how often it is done again to count its cost.
-_SEARCHED_COMPONENTS, _SEARCH_DRAWS = 10, 50
 # A recipe is clearly better if its errors are smaller by so many standard errors of the difference.
 _CLEARLY = 2.0
 
 
 # What there is to say
 # --------------------
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SearchCost:
-    """What a search of columns found, and what it costs.
-
-    Attributes
-    ----------
-    found : Search
-    dof : DegreesOfFreedom
-        Of the whole search, by Monte Carlo.
-    residuals : (n,) array
-        Of held-out rows, with the whole search in every fold.
-    words : str
-    """
-
-    found: Any
-    dof: Any
-    residuals: Array
-    words: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -397,19 +375,21 @@ class Analysis(About):
         """How well held-out rows are predicted by the choice and by the average; empty if none."""
         if self.average is None:
             return ""
-        found = f"{significant(self.model.rmse)} with {self.model.label}"
+        known = float(self.rmsecv_std_error[self.index])
+        found = f"{in_text(self.model.rmse, known)} with {self.model.label}"
         if self.model.is_average:
             single, error = words.best_single(self.model, self.selection)
-            return f"{found}; {significant(error)} with {single}, the best single."
-        return f"{found}; {significant(self.average.rmse)} with the {self.average.label}."
+            return f"{found}; {in_text(error, known)} with {single}, the best single."
+        return f"{found}; {in_text(self.average.rmse, known)} with the {self.average.label}."
 
     @property
     def noise(self) -> str:
         """The noise level in words: of held-out rows, and from residuals of the fit."""
         apart, limits = self.left_out is not None, self.sigma_limits
-        text = f"sigma = {significant(self.noise_std)}" + " by cross-validation" * apart
+        half = None if limits is None else float(limits[2] - limits[1]) / 2
+        text = f"sigma = {in_text(self.noise_std, half)}" + " by cross-validation" * apart
         if limits is not None:
-            middle, low, high = map(significant, limits)
+            middle, low, high = (in_text(one, half) for one in limits)
             first = f"{middle} by residuals, " if apart else ""
             text += f" ({first}{100 * self.request.level:g}% interval {low} to {high})"
         return f"{text}; the model explains {100 * self.r_squared:.1f}% of the variance."
@@ -545,9 +525,9 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
         search = None
         left: LeftOut | None
         if request.select is not None:
-            most = request.max_components or _SEARCHED_COMPONENTS
+            most = request.max_components or SEARCHED_COMPONENTS
             request = replace(request, max_components=most)
-            search = _searched(data, request)
+            search = searched(data, request)
             # Columns of zeros have no coefficient.
             data = replace(data, X=data.X * search.found.support)
         pool, added = _pool(data, request)
@@ -776,60 +756,3 @@ def left_out(data: TableProblem, request: Request, path: Path) -> LeftOut | None
         if cv is not None or data.groups is not None or request.wants(AVERAGE):
             raise InvalidInputError(str(error)) from error
         return None
-
-
-# A search of columns
-# -------------------
-
-
-def _searched(data: TableProblem, request: Request) -> SearchCost:
-    """Search, count the Degrees of Freedom of the search, and leave rows out of all of it."""
-    from sklearn.model_selection import cross_val_predict
-    from sklearn.pipeline import make_pipeline
-
-    from plsdof.chemometrics.preprocessing import Preprocessor
-    from plsdof.chemometrics.search import SelectedPLSRegressor
-    from plsdof.complexity.regressors import degrees_of_freedom
-
-    assert request.select is not None
-    assert request.max_components is not None
-    estimator = SelectedPLSRegressor(
-        request.select,
-        criterion=request.criterion or LEFT_OUT,
-        max_components=request.max_components,
-        scale=request.scales,
-    )
-    X, y = np.asarray(data.X, dtype=np.float64), data.y
-    found = estimator.fit(X, y).search_
-    whole = degrees_of_freedom(estimator, X, y, n_draws=_SEARCH_DRAWS)
-    repeated, rows, chain = estimator, X, data.preprocessing
-    if chain is not None and chain.learns_from_rows:
-        repeated = make_pipeline(Preprocessor(chain.steps), estimator)
-        rows = np.asarray(data.rows.X, dtype=np.float64)
-    folds = data.split(10 if request.cv is None else request.cv, request.seed)
-    cv = [(one.train, one.test) for one in folds]
-    residuals = y - cross_val_predict(repeated, rows, y, cv=cv)
-    # What noise level and GCV are if the search is paid for.
-    n, rss = len(y), float(found.path.rss[found.index])
-    left = n - whole.value
-    cost = "That leaves nothing to tell the noise level by."
-    if left > 0:
-        gcv, without = n * rss / left**2, n * float(np.sum((y - y.mean()) ** 2)) / (n - 1) ** 2
-        sigma, *two = map(significant, (np.sqrt(rss / left), gcv, without))
-        cost = f"With these, sigma is {sigma} and GCV {two[0]}; without predictors GCV is {two[1]}."
-        cost += " Nothing was found that predicts." if gcv >= without else ""
-    merit = figures_of_merit(y, y - residuals)
-    said = words.said(
-        "search",
-        search=request.select,
-        label=found.labels[found.chosen],
-        kept=int(found.support.sum()),
-        total=plural(len(found.support), "column"),
-        fixed=float(found.path.dof[found.index]),
-        whole=whole.value,
-        error=whole.std_error,
-        cost=cost,
-        rmsecv=significant(merit.rmse),
-        q2=significant(merit.r2),
-    )
-    return SearchCost(found=found, dof=whole, residuals=read_only(residuals), words=said.words)

@@ -128,18 +128,31 @@ _ROWS = {LEFT_OUT: "held-out rows", "calibration": "fitted rows", "test": "test 
 def _by_class(kind: str, found: ClassErrors) -> dict[str, Table]:
     """Return what rows of every class were taken for, and the measures with their limits."""
     names = [str(one) for one in found.classes]
-    counts = {"class": as_column(names, "true, taken for")} | {
-        name: as_column(column, f"{name:.16}")
+    counts = {"class": as_column(names, "class")} | {
+        name: as_column(_counts(column), f"{name:.16}")
         for name, column in zip(names, found.matrix.T, strict=True)
     }
     shares = {"class": as_column(names, "class")}
     for name, values in found.columns().items():
-        shares[name] = as_column(values, name.rpartition(" ")[2], error=TWO_DECIMALS)
-    title = f"Classes of {_ROWS[kind]}, error {found.error:.3f}"
+        label, counted = name.rpartition(" ")[2], name == "rows"
+        values = _counts(values) if counted else values
+        shares[name] = as_column(
+            values,
+            label,
+            error=None if counted else TWO_DECIMALS,
+            brief=not name.startswith("precision "),
+        )
+    title = f"What {_ROWS[kind]} of each class were predicted as, error {found.error:.3f}"
     return {
         f"counts.{kind}": Table(columns=counts, title=title),
         f"errors.{kind}": Table(columns=shares, title=f"Errors of {_ROWS[kind]}"),
     }
+
+
+def _counts(values: Any) -> Any:
+    """Return numbers of rows, as whole numbers unless rows are weighted."""
+    whole = np.asarray(values)
+    return whole.astype(int) if np.all(whole % 1 == 0) else whole
 
 
 def classified(data: TableProblem, request: Request) -> ClassAnalysis:

@@ -60,7 +60,8 @@ def remark(screen: Console, title: str, message: str, style: str = "") -> None:
     screen.print(grid)
 
 
-def table(
+def show_table(
+    screen: Console,
     title: str,
     headings: Sequence[str],
     cells: Sequence[Sequence[str]],
@@ -68,32 +69,36 @@ def table(
     texts: Sequence[bool] = (),
     caption: str = "",
     chosen: int | None = None,
-) -> Table:
-    """Return a table of literal text, column by column; ``texts`` says which are not numbers.
+) -> None:
+    """Print a table of literal text, column by column; ``texts`` says which are not numbers.
 
-    The row in place ``chosen`` is bold.
+    The row in place ``chosen`` is bold. A number is never cut; names have the room that is left.
     """
+    sizes = [max(map(len, [head, *column])) for head, column in zip(headings, cells, strict=True)]
+    gap = _GAP if sum(sizes) + _GAP * (len(sizes) - 1) <= screen.width else _GAP - 1
+    if texts[:1] == [True]:
+        room = screen.width - sum(sizes[1:]) - gap * (len(sizes) - 1)
+        cells = [[cut(safe(one), min(max(room, _SHORTEST), _LONGEST)) for one in cells[0]],
+                 *cells[1:]]  # fmt: skip
     made = Table(
-        title=Text(safe(title)),
-        title_justify="left",
-        title_style="bold",
-        caption=caption or None,
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
+        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, gap - _GAP + 1)
     )
-    for place, heading in enumerate(headings):
-        # A number is never cut, and a name has been.
+    for place, (heading, size) in enumerate(zip(headings, sizes, strict=True)):
         of_text = any(texts[place : place + 1])
-        how: dict[str, Any] = {"no_wrap": not of_text or place == 0}
-        if not of_text:
-            how |= {"justify": "right", "min_width": max(map(len, [heading, *cells[place]]))}
-        made.add_column(Text(heading), **how)
+        justify: Any = "left" if of_text else "right"
+        made.add_column(
+            Text(heading),
+            justify=justify,
+            min_width=None if of_text else size,
+            no_wrap=not of_text or place == 0,
+        )
     for place, row in enumerate(zip(*cells, strict=True)):
         style = "bold" if place == chosen else None
         made.add_row(*(Text(safe(cell)) for cell in row), style=style)
-    return made
+    screen.print(Text(safe(title), style="bold"))
+    screen.print(made)
+    if caption:
+        screen.print(Text(caption, style="dim italic"))
 
 
 def cut(label: str, most: int) -> str:
@@ -148,7 +153,7 @@ def show_result(screen: Console, result: Result, *, verbose: bool = False) -> No
     tables = [one for one in result.titled.values() if one.brief]
     first = sorted(tables, key=lambda one: one.chosen is None)
     for one in first[:1]:
-        screen.print(result_table(one, screen.width, verbose=verbose))
+        show_result_table(screen, one, verbose=verbose)
         screen.print()
     for label, text in result.sentences.items():
         remark(screen, label, text)
@@ -162,7 +167,7 @@ def show_result(screen: Console, result: Result, *, verbose: bool = False) -> No
         remark(screen, word, with_mend(said.words, said.mend), style=style)
     for one in first[1:]:
         screen.print()
-        screen.print(result_table(one, screen.width, verbose=verbose))
+        show_result_table(screen, one, verbose=verbose)
     if result.record:
         screen.print()
         remark(screen, "Recipe", "; ".join(f"{k}: {v}" for k, v in result.record.items()))
@@ -174,8 +179,8 @@ def with_mend(words: str, mend: Mapping[str, Any]) -> str:
     return f"{words} Try {options}." if options else words
 
 
-def result_table(one: ResultTable, width: int, *, verbose: bool = False) -> Table:
-    """Return a table of a result: its brief columns, of few rows or of all."""
+def show_result_table(screen: Console, one: ResultTable, *, verbose: bool) -> None:
+    """Print a table of a result: its brief columns, of few rows or of all."""
     columns = [c for c in one.columns.values() if c.label and c.brief]
     places = range(len(one)) if verbose or one.short is None else one.short
     headings = [safe(f"{c.label} ({c.unit})" if c.unit else c.label, _LONGEST) for c in columns]
@@ -187,15 +192,9 @@ def result_table(one: ResultTable, width: int, *, verbose: bool = False) -> Tabl
     if one.by:  # a few named rows stand side by side
         others = [list(row) for row in zip(*cells[1:], strict=True)]
         headings, cells, texts = ["", *cells[0]], [headings[1:], *others], [True]
-    # Names have the room that numbers leave.
-    sizes = [max(map(len, [head, *column])) for head, column in zip(headings, cells, strict=True)]
-    spare = width - sum(sizes) - _GAP * (len(sizes) - 1)
-    if texts[:1] == [True]:
-        room = min(max(sizes[0] + spare, _SHORTEST), _LONGEST)
-        cells[0] = [cut(safe(cell), room) for cell in cells[0]]
     more = f"{len(places)} of {len(one)} rows; --verbose shows all." * (len(places) < len(one))
     caption = " ".join(filter(None, (more, one.caption)))
-    return table(one.title, headings, cells, texts=texts, caption=caption, chosen=chosen)
+    show_table(screen, one.title, headings, cells, texts=texts, caption=caption, chosen=chosen)
 
 
 # What the tables give people, for machines: strict JSON, null where a number is missing

@@ -304,7 +304,7 @@ def datasets(export: Path | None = None, as_json: bool = False) -> None:
             for one in found
         ]
         cells = list(zip(*rows, strict=True))
-        screen.print(show.table("Data sets", headings, cells, texts=[True] * 4))
+        show.show_table(screen, "Data sets", headings, cells, texts=[True] * 4)
         for one in found:
             screen.print()
             show.remark(screen, one.name, f"{one.message} {one.location}")

@@ -12,7 +12,7 @@ from plsdof.chemometrics.transfer import Method
 from plsdof.errors import InvalidInputError
 from plsdof.models.files import load_model, save_model
 from plsdof.workbench.analysis import Request
-from plsdof.workbench.checking import Changed, changed, read_log
+from plsdof.workbench.checking import Changed, changed, read_log, require_number
 from plsdof.workbench.cli import _show as show
 from plsdof.workbench.cli._options import JSON, LIMIT_CROSSED, PAGE, File, Printing, check_outputs
 from plsdof.workbench.tables.joining import JoinedReading
@@ -45,6 +45,7 @@ def check(
     about = {"model": str(model), "file": str(file), "written": written}
     with show.waiting("Checking", quiet=printing.quiet):
         fitted = load_model(model)
+        require_number(fitted)
         table = reading.with_response([file], [fitted.response], request.label)
         found = workbench.check(fitted, table, read_log(log), request)
         if log is not None:
@@ -89,6 +90,7 @@ def adjust(
     if file is None:
         _finish("adjust", changed(fitted.unadjusted(), {}), out, printing)
         return
+    require_number(fitted)
     table = reading.with_response([file], [fitted.response], request.label)
     kind: Kind = "slope" if slope else "bias"
     made = workbench.adjust(fitted, table, kind, request, reason=reason, force=force)
