@@ -68,10 +68,13 @@ def test_fit_shows_path_choice_noise_and_coefficients_within_80_columns():
     assert f"{path.dof[m]:.2f} Degrees of Freedom, not the {m + 1} that counting" in words
     left = path.left_out(10)
     sigma = noise_interval(path[m])
-    for value in np.sqrt([left.noise_variance[m], sigma.lower[0], sigma.upper[0]]):
-        assert f"{value:#.4g}" in words
-    assert f"{left.rmse[m]:#.4g} with {m} components" in words
-    assert f"{path.average(cv=10).rmse:#.4g} with the average of" in words
+    low, high = np.sqrt([sigma.lower[0], sigma.upper[0]])
+    for value in (np.sqrt(left.noise_variance[m]), low, high):
+        assert in_text(value, (high - low) / 2) in words
+    spread = left.rmse_std_error[m]
+    assert f"{in_text(left.rmse[m], spread)} with {m} components" in words
+    average = path.average(cv=10).rmse
+    assert f"{in_text(average, spread)} with the average of" in words
     assert "RMSECV ± se" in words
     # Two digits of the standard error.
     for error, spread in zip(left.rmse[:10], left.rmse_std_error[:10], strict=True):

@@ -128,7 +128,7 @@ _ROWS = {LEFT_OUT: "held-out rows", "calibration": "fitted rows", "test": "test 
 def _by_class(kind: str, found: ClassErrors) -> dict[str, Table]:
     """Return what rows of every class were taken for, and the measures with their limits."""
     names = [str(one) for one in found.classes]
-    counts = {"class": as_column(names, "class")} | {
+    counts = {"class": as_column(names, "class, predicted as")} | {
         name: as_column(_counts(column), f"{name:.16}")
         for name, column in zip(names, found.matrix.T, strict=True)
     }
@@ -142,7 +142,7 @@ def _by_class(kind: str, found: ClassErrors) -> dict[str, Table]:
             error=None if counted else TWO_DECIMALS,
             brief=not name.startswith("precision "),
         )
-    title = f"What {_ROWS[kind]} of each class were predicted as, error {found.error:.3f}"
+    title = f"Classes of {_ROWS[kind]}, error {found.error:.3f}"
     return {
         f"counts.{kind}": Table(columns=counts, title=title),
         f"errors.{kind}": Table(columns=shares, title=f"Errors of {_ROWS[kind]}"),
