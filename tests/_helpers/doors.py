@@ -286,7 +286,7 @@ class House:
             if verb == "compare":
                 made = [workbench.compare(table, request)]
             else:
-                made = [one.result for one in workbench.fit(table, request, reading)]
+                made = [one.result for one in workbench.fit_each(table, request, reading)]
         else:
             made = self.later(verb, load_model(self.model(asked.model)), asked.file, options)
         if verb in ("fit", "predict"):
@@ -298,7 +298,7 @@ class House:
         """Return the results of what is asked of a model."""
         table = read_table(file)
         if verb == "predict":
-            return workbench.predict(model, table, Request(**options))
+            return [workbench.predict(model, table, Request(**options))]
         if verb == "check":
             return [workbench.check(model, table, request=Request(**options))]
         if verb == "adjust":

@@ -106,7 +106,7 @@ def estimated(X: Array, y: Array, file: File) -> None:
     table = workbench.tables.read_table(file)
     blocks = workbench.tables.file_blocks(file, "y")
     print(table.names, blocks)
-    (fitted,) = workbench.fit(table, request)
+    fitted = workbench.fit(table, request)
     known = fitted.predictor
     print(workbench.update(known, table, request, first=9).response)
     print(workbench.predict([known], table), workbench.check(known, table))

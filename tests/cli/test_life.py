@@ -496,7 +496,7 @@ def test_an_update_is_compared_with_adjusting(change):
     else:  # a constituent that the calibration has not seen
         amount = np.random.default_rng(0).normal(size=50)
         X[new] += 0.2 * np.outer(amount, np.exp(-(((np.arange(40) - 12) / 4) ** 2)))
-    (parent,) = workbench.fit(frame_of(X[:80], y[:80]), Request(response="fat"))
+    parent = workbench.fit(frame_of(X[:80], y[:80]), Request(response="fat"))
     whole = frame_of(X[:130], y[:130])
     found = workbench.update(parent.predictor, whole, Request(response="fat"), first=80)
     remark = found.analysis.remark("update-or-adjust")

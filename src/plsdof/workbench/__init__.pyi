@@ -1,10 +1,13 @@
 from . import analysis as analysis
 from . import report as report
 from . import tables as tables
+from .analysis import Request as Request
 from .checking import adjust as adjust
 from .checking import check as check
 from .comparing import compare as compare
 from .fitting import fit as fit
+from .fitting import fit_each as fit_each
 from .fitting import update as update
 from .predicting import predict as predict
+from .predicting import predict_each as predict_each
 from .transferring import transfer as transfer

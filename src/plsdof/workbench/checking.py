@@ -65,7 +65,7 @@ def check(model: Predictor, table: Any, log: Any = None, request: Request | None
     >>> from plsdof import workbench
     >>> from plsdof.datasets import load_gasoline
     >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
-    >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
+    >>> made = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
     >>> found = workbench.check(made.predictor, X.assign(octane=y + 1.0).iloc[:15])
     >>> found.facts["passed"].value
     False
@@ -308,7 +308,7 @@ def adjust(
     >>> from plsdof import workbench
     >>> from plsdof.datasets import load_gasoline
     >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
-    >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
+    >>> made = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
     >>> samples = X.assign(octane=y + 1.0).iloc[:15]
     >>> found = workbench.adjust(made.predictor, samples, "bias", reason="new lamp")
     >>> found.result.facts["significant"].value

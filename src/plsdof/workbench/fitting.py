@@ -1,6 +1,7 @@
 """A table and a request become fitted models: what was found, and what predicts."""
 
 import warnings
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -20,7 +21,7 @@ from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.analysis import analysed
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import TableProblem
-from plsdof.workbench.analysis.result import Result, significant
+from plsdof.workbench.analysis.result import Result, Table, significant
 from plsdof.workbench.analysis.tables import result_of
 from plsdof.workbench.choosing import as_table
 from plsdof.workbench.problems import problems_of
@@ -56,6 +57,20 @@ class Fitted:
         found = self.analysis
         return found.result if isinstance(found, ClassAnalysis) else result_of(found)
 
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What is worth knowing, each with what would mend it."""
+        return self.result.remarks
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables of the result."""
+        return self.result.tables
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result for machines, as ``plsdof fit --json`` prints it."""
+        return self.result.to_dict()
+
     @cached_property
     def predictor(self) -> Predictor:
         """What predicts new rows; a model file holds it."""
@@ -79,8 +94,8 @@ class Fitted:
         return replace(model, source=source, parent=self.parent.sha256 if self.parent else "")
 
 
-def fit(table: Any, request: Request, reading: JoinedReading | None = None) -> list[Fitted]:
-    """Fit every response that is asked for.
+def fit(table: Any, request: Request, reading: JoinedReading | None = None) -> Fitted:
+    """Fit the response that is asked for: a number, or classes.
 
     Parameters
     ----------
@@ -92,17 +107,24 @@ def fit(table: Any, request: Request, reading: JoinedReading | None = None) -> l
 
     Returns
     -------
-    list of Fitted
-        One for each response.
+    Fitted
 
     Examples
     --------
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True, as_frame=True)
-    >>> (found,) = fit(X.assign(ozone=y), Request(response="ozone", cv=10))
-    >>> found.analysis.data.shape
-    (203, 12)
+    >>> found = fit(X.assign(ozone=y), Request(response="ozone", cv=10))
+    >>> found.analysis.data.shape, found.tables["models"].columns["rmsecv"].label
+    ((203, 12), 'RMSECV')
     """
+    if len(request.response) > 1:
+        names = ", ".join(request.response)
+        raise InvalidInputError(f"Several responses ({names:.80}) are for workbench.fit_each.")
+    return fit_each(table, request, reading)[0]
+
+
+def fit_each(table: Any, request: Request, reading: JoinedReading | None = None) -> list[Fitted]:
+    """Fit every response that is asked for, one after another; arguments as for `fit`."""
     known = as_table(table)
     return [fit_problem(one, request) for one in problems_of(known, request, reading)]
 
@@ -168,13 +190,12 @@ def update(
     >>> from plsdof.datasets import load_ozone
     >>> X, y = load_ozone(return_X_y=True, as_frame=True)
     >>> table, asked = X.assign(ozone=y), Request(response="ozone", components=2)
-    >>> parent = fit(table.iloc[:150], asked)[0].predictor
+    >>> parent = fit(table.iloc[:150], asked).predictor
     >>> update(parent, table, asked, first=150).predictor.n
     203.0
     """
     refuse_other_responses(parent, request)
-    (found,) = fit(table, request, reading)
-    return updated(found, parent, first)
+    return updated(fit(table, request, reading), parent, first)
 
 
 def updated(found: Fitted, parent: Predictor, first: int) -> Fitted:

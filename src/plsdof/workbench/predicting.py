@@ -40,8 +40,8 @@ Columns = dict[str, npt.NDArray[Any]]
 
 def predict(
     models: Predictor | Sequence[Predictor], table: Any, request: Request | None = None
-) -> list[Result]:
-    """Predict the rows of a table with models, one for each constituent.
+) -> Result:
+    """Predict the rows of a table with a model, or with one for each constituent.
 
     Parameters
     ----------
@@ -54,21 +54,28 @@ def predict(
 
     Returns
     -------
-    list of Result
-        One for each model; `side_by_side` makes one of them.
+    Result
+        One row per sample; of several models their columns side by side.
 
     Examples
     --------
     >>> from plsdof import workbench
     >>> from plsdof.datasets import load_gasoline
     >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
-    >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
-    >>> (found,) = workbench.predict(made.predictor, X.iloc[:4])
+    >>> made = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
+    >>> found = workbench.predict(made.predictor, X.iloc[:4])
     >>> found.main_table.columns["status"].texts()
     ['ok', 'ok', 'ok', 'ok']
     """
-    request, rows = request or Request(), as_table(table)
     several = [models] if isinstance(models, Predictor) else list(models)
+    return side_by_side(predict_each(several, table, request), distinct(several))
+
+
+def predict_each(
+    several: Sequence[Predictor], table: Any, request: Request | None = None
+) -> list[Result]:
+    """Predict the rows of a table with models, one result for each of them."""
+    request, rows = request or Request(), as_table(table)
     by, single = request.average_by, rows
     if any(one.method == CLASSES for one in several) and (request.intervals or by):
         raise InvalidInputError("intervals and average_by are for models of numbers.")
@@ -82,6 +89,14 @@ def predict(
 def response_of(model: Predictor) -> str:
     """Return what a model predicts, a measured response or classes."""
     return str(model.source["classes_of"]) if model.method == CLASSES else model.response
+
+
+def distinct(models: Sequence[Predictor], otherwise: Sequence[str] = ()) -> list[str]:
+    """Return what tells models apart: their responses, or other names if these repeat, numbered."""
+    names = [response_of(one) for one in models]
+    if otherwise and len(set(names)) < len(names):
+        names = list(otherwise)
+    return [f"{one} {i + 1}" if one in names[:i] else one for i, one in enumerate(names)]
 
 
 def side_by_side(found: Sequence[Result], names: Sequence[str]) -> Result:

@@ -55,7 +55,7 @@ def transfer(
     >>> from plsdof.workbench.analysis import Request
     >>> from plsdof.datasets import load_gasoline
     >>> X, y = load_gasoline(return_X_y=True, as_frame=True)
-    >>> (made,) = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
+    >>> made = workbench.fit(X.assign(octane=y), Request(response="octane", components=3))
     >>> ours = X.assign(name=[f"s{i}" for i in range(60)]).iloc[:12]
     >>> theirs = ours.assign(**{one: 1.02 * ours[one] for one in X.columns})
     >>> workbench.transfer(made.predictor, ours, theirs).result.facts["pairs"].value

@@ -110,7 +110,7 @@ class CommandLine:
             f"request = {_in_python(request)}",
             f"reading = {_in_python(JoinedReading(**vars(reading)))}",
             f"table = reading.with_response([{_value(file)}], request.response, request.label)",
-            "(found,) = workbench.fit(table, request, reading)",
+            "found = workbench.fit(table, request, reading)",
             'print(*found.result.sentences.values(), sep="\\n")',
         ]
         return "\n".join(lines)
@@ -138,7 +138,7 @@ class CommandLine:
     def predict(self, model: Path, table: Path, level: float) -> Result:
         """Return predictions of the rows of a table."""
         rows, known = _read(Reading(), table, Path.cwd()), load_model(model)
-        return workbench.predict(known, rows, _later(known, level))[0]
+        return workbench.predict(known, rows, _later(known, level))
 
     def check_calibration(self, model: Path, table: Path, level: float) -> Result:
         """Return tests of a model by rows with reference values, and a control chart."""

@@ -1,18 +1,15 @@
 """``plsdof predict``: predictions, their intervals, and which rows are unusual."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from plsdof import workbench
 from plsdof.models.files import load_model
-from plsdof.models.predictor import Predictor
 from plsdof.workbench.analysis import Request
 from plsdof.workbench.cli import _show as show
 from plsdof.workbench.cli._options import File, Printing, check_outputs
-from plsdof.workbench.predicting import response_of, side_by_side
+from plsdof.workbench.predicting import distinct, predict_each, side_by_side
 from plsdof.workbench.tables.reading import Reading
 from plsdof.workbench.tables.writing import TABLE_ENDINGS, write_tables
 
@@ -39,8 +36,8 @@ def predict(
     check_outputs({"--out": (out, TABLE_ENDINGS)}, file, *models)
     with show.waiting("Predicting", quiet=printing.quiet):
         fitted, rows = [load_model(one) for one in models], reading.table(file)
-        found = workbench.predict(fitted, rows, request)
-        together = side_by_side(found, _names(fitted, models))
+        found = predict_each(fitted, rows, request)
+        together = side_by_side(found, distinct(fitted, [one.stem for one in models]))
     if out is not None:
         sheets = {"predictions": together.main_table.values()}
         if out.suffix.lower() == ".xlsx":
@@ -49,11 +46,3 @@ def predict(
     written = {} if out is None else {"predictions": str(out)}
     about = [{"model": str(one), "file": rows.source, "written": written} for one in models]
     show.give("predict", found, about, printing, shown=[together])
-
-
-def _names(models: Sequence[Predictor], files: Sequence[Path]) -> list[str]:
-    """Return what tells models apart: their responses, or the names of their files, or numbers."""
-    names = [response_of(one) for one in models]
-    if len(set(names)) < len(names):
-        names = [one.stem for one in files]
-    return [f"{one} {i + 1}" if one in names[:i] else one for i, one in enumerate(names)]
