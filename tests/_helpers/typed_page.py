@@ -107,9 +107,11 @@ def estimated(X: Array, y: Array, file: File) -> None:
     blocks = workbench.tables.file_blocks(file, "y")
     print(table.names, blocks)
     fitted = workbench.fit(table, request)
+    print(workbench.fit_each(table, workbench.Request(response="y"))[0].to_dict())
     known = fitted.predictor
     print(workbench.update(known, table, request, first=9).response)
     print(workbench.predict([known], table), workbench.check(known, table))
+    print(workbench.predict_each([known], table))
     print(workbench.adjust(known, table, kind="bias"), workbench.compare(table, request))
     print(workbench.transfer(known, table, table))
 

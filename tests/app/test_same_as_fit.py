@@ -150,7 +150,7 @@ def test_classes_holes_and_groups_are_those_of_the_command_line(desk, events):
         desk.session.apply(event)
     analysis = desk.worker.bench.analysis(desk.options)
     found = analysis.result if isinstance(analysis, ClassAnalysis) else result_of(analysis)
-    printed = assert_same(plain(found.content()), command(desk))
+    printed = assert_same(plain(found.to_dict()), command(desk))
     shown = desk.view(None)
     said = dict(shown["answer"]["facts"])
     if isinstance(analysis, ClassAnalysis):

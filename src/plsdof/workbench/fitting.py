@@ -124,7 +124,16 @@ def fit(table: Any, request: Request, reading: JoinedReading | None = None) -> F
 
 
 def fit_each(table: Any, request: Request, reading: JoinedReading | None = None) -> list[Fitted]:
-    """Fit every response that is asked for, one after another; arguments as for `fit`."""
+    """Fit every response that is asked for, one after another; arguments as for `fit`.
+
+    Examples
+    --------
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> asked = Request(response=("ozone", "log"), components=2)
+    >>> [one.response for one in fit_each(X.assign(ozone=y, log=np.log(y)), asked)]
+    ['ozone', 'log']
+    """
     known = as_table(table)
     return [fit_problem(one, request) for one in problems_of(known, request, reading)]
 

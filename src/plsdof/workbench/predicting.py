@@ -74,7 +74,17 @@ def predict(
 def predict_each(
     several: Sequence[Predictor], table: Any, request: Request | None = None
 ) -> list[Result]:
-    """Predict the rows of a table with models, one result for each of them."""
+    """Predict the rows of a table with models, one result for each of them.
+
+    Examples
+    --------
+    >>> from plsdof import workbench
+    >>> from plsdof.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> made = workbench.fit(X.assign(ozone=y), Request(response="ozone", components=2))
+    >>> [len(one.main_table) for one in predict_each([made.predictor], X.iloc[:3])]
+    [3]
+    """
     request, rows = request or Request(), as_table(table)
     by, single = request.average_by, rows
     if any(one.method == CLASSES for one in several) and (request.intervals or by):
