@@ -529,6 +529,36 @@ def test_a_problem_has_one_button_that_mends_it(browser, address, tmp_path):
     assert state(browser)["steps"] == before
 
 
+def test_names_that_differ_by_a_hyphen_are_joined_by_one_button(browser, address, tmp_path):
+    X, amounts = spectra_of(40, np.random.default_rng(2))
+    names = [f"T-{i:02d}" for i in range(40)]
+    X.assign(id=names).to_csv(file := tmp_path / "spectra.csv", index=False)
+    names[5], names[18] = "T05", "T_18"
+    frame = pd.DataFrame({"id": names, "fat": amounts[:, 0].round(3)})
+    frame.to_csv(reference := tmp_path / "lab.csv", index=False)
+    visit(browser, address)
+    give(browser, "#screen-table .drop", file)
+    give(browser, "#drop-response", reference)
+    # Both names stand beside each other, and the spectra are there all the same.
+    assert "'T-05' here is 'T05' there" in find(browser, "#trouble").text
+    assert find(browser, "#chart-table svg.plot").is_displayed()
+    assert_names_no_option(browser)
+    find(browser, "#trouble .mend").click()
+    wait_until_settled(browser)
+    assert not find(browser, "#trouble").is_displayed()
+    go(browser, "bench")
+    assert view(browser)["n"] == 40
+    # The last column of named ones, and a column of a few words, are proposed.
+    named = pd.DataFrame(amounts, columns=["a", "b", "c", "pIC50"]).round(3)
+    named.to_csv(file := tmp_path / "named.csv", index=False)
+    go(browser, "table")
+    give(browser, "#screen-table .drop", file)
+    assert "Predict pIC50" in find(browser, "#proposal").text
+    X.assign(oil=["olive", "rape"] * 20).to_csv(file := tmp_path / "oils.csv", index=False)
+    give(browser, "#screen-table .drop", file)
+    assert "Predict oil" in find(browser, "#proposal").text
+
+
 def test_named_columns_are_found_by_a_search_and_have_bars(browser, address, tmp_path):
     rng = np.random.default_rng(0)
     names = [f"gene_{i}" for i in range(100)] + ["moisture", "fat", "protein"]

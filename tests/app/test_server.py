@@ -337,6 +337,40 @@ def test_predictions_with_status_and_as_a_workbook(page):
     np.testing.assert_allclose(values, [row["prediction"] for row in rows], rtol=1e-12)
 
 
+def test_predictions_are_shown_with_half_of_their_intervals(page):
+    released(page)
+    upload(page, ("new.csv", GASOLINE.read_bytes()), use="predict")
+    found = page.client.get("/predictions").json()["found"]["octane"]
+    assert len(found["samples"]) == len(found["shown"]["octane"]) == 60
+    for row, text in zip(found["predictions"], found["shown"]["octane"], strict=True):
+        value, half = map(float, text.split(" ± "))
+        exact = (row["upper"] - row["lower"]) / 2
+        assert half == pytest.approx(exact, rel=0.06)
+        assert value == pytest.approx(row["prediction"], abs=0.06 * exact)
+
+
+def test_a_value_below_zero_has_a_word_where_no_calibration_sample_is(page):
+    rng = np.random.default_rng(0)
+    amount = np.abs(rng.normal(size=30))
+    X = amount[:, None] * np.linspace(1, 2, 12) + 0.01 * rng.normal(size=(30, 12))
+    head = ",".join(["fat", *(str(1100 + 2 * j) for j in range(12))])
+
+    def table(y, X):
+        lines = [",".join(f"{one:.4f}" for one in (a, *row)) for a, row in zip(y, X, strict=True)]
+        return "\n".join([head, *lines]).encode()
+
+    upload(page, ("corn.csv", table(3 * amount, X)))
+    trial = page.client.get("/view", params={"models": "chosen"}).json()["trial"]
+    event(page, do="release", trial=trial)
+    words = []
+    for name, rows in {"more.csv": X, "less.csv": -X[:2]}.items():
+        upload(page, (name, table(np.ones(len(rows)), rows)), use="predict")
+        found = page.client.get("/predictions").json()["found"]["fat"]
+        words.append([one for one in found["notes"] if "below zero" in one])
+    assert [len(one) for one in words] == [0, 1]
+    assert words[1][0].startswith("2 predictions")
+
+
 def predicted(page):
     rows = page.client.get("/predictions").json()["found"]["octane"]["predictions"]
     return [row["prediction"] for row in rows]

@@ -503,7 +503,7 @@ def answer(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
     if left is not None:
         squares = model.left_out_residuals**2
         spread = np.std(squares) / (2 * model.rmse * np.sqrt(len(squares))) if model.rmse else 0.0
-        facts += [("error on new samples", with_error(model.rmse, spread))]
+        facts += [("typical error", with_error(model.rmse, spread))]
     if analysis.test is not None:
         facts += [("error of the test", significant(analysis.test.merit.rmse))]
     if left is not None and not model.is_average and analysis.index < len(left.rss):
