@@ -82,7 +82,7 @@ def _shown(value: object) -> str:
 
 # Rows of a table that are shown around the one that matters.
 _MOST_ROWS = 16
-# What stands in place of numbers that nobody has asked for.
+# What stands in place of numbers that have not been computed.
 NOT_YET = "Nothing is computed before it is asked for, such as by .dof or .coef."
 
 

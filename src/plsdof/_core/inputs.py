@@ -30,7 +30,7 @@ _DATES = re.compile("date|time|duration")
 
 
 def read_only(array: Any) -> Array:
-    """Return a float64 array that nobody can change by accident."""
+    """Return a read-only float64 array."""
     result = np.asarray(array, dtype=np.float64)
     if result.flags.writeable:
         result = result.view()

@@ -93,7 +93,7 @@ class LeftOut:
         The response.
     sample_weight : (n,) array or None
     groups : int or None
-        Number of groups, where rows that belong together were left out together.
+        Number of groups, where rows that belong together were held out together.
     repeats : int
         How often the rows were split into folds.
     leverage : (K, n) array
@@ -307,7 +307,7 @@ def _root_ratio(rss: Array, press: Array) -> Array:
     return np.asarray(np.sqrt(np.clip(ratio, 0.0, 1.0)))
 
 
-# Which rows are left out together by default
+# Which rows are held out together by default
 # -------------------------------------------
 
 
@@ -465,7 +465,7 @@ def half_width(
     level : float
     weights : (n,) array, optional
     groups : int, optional
-        Number of groups that were left out together.
+        Number of groups that were held out together.
     spent : float
         See `LeftOut.spent`.
 

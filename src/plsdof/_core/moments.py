@@ -76,7 +76,7 @@ class Moments:
     xy : (p,) array
     yy : float
     lowest, highest : (p + 1,) arrays
-        Of the columns [X y]; empty if nobody asked for them.
+        Of the columns [X y]; empty if they were not asked for.
     names : tuple of str or None
         Names of the columns, if the data had any.
 

@@ -296,7 +296,7 @@ class Path:
             Folds that leave out every row once, see `plsdof.selection.make_folds`. By default
             single rows if there are at most 30 of them, else every tenth row together.
         groups : (n,) array, optional
-            Rows that belong together, such as replicates, and are left out together.
+            Rows that belong together, such as replicates, and are held out together.
 
         Notes
         -----
@@ -412,7 +412,7 @@ class Path:
             first one with negative Degrees of Freedom (Kraemer & Sugiyama 2011, section 4); the
             smallest score of all (the default of principal components and ridge regression).
         groups, cv
-            Which rows are left out together, see `left_out`.
+            Which rows are held out together, see `left_out`.
         loss : {"squared", "huber"}
             "huber" is for responses with outlying rows.
 

@@ -39,7 +39,7 @@ from plsdof._core.threads import threads_for
 MakeFilter = Callable[[Spectrum], Filter]
 
 # solver="auto" keeps the Gram route if the estimated errors, relative to Degrees of Freedom and
-# residual sums of squares, are within these: nobody uses more than five digits of a Degree of
+# residual sums of squares, are within these: more than five digits are not used of a Degree of
 # Freedom, and estimates exceed errors by factors of 3 to 10^3. Coefficients come from the rows.
 _DOF_ERROR, _RSS_ERROR = 1e-5, 1e-4
 # Derivatives have the digits of coefficients, whose error is to be below this.

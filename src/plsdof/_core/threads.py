@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 # Multiplications from which on a decomposition, or a single product, is worth several threads.
 _WORTH = 1e8
 _PRODUCT_WORTH = 2e6
-# Below these OpenBLAS takes one thread by itself: there is no need to tell it.
+# Below these OpenBLAS takes one thread anyway.
 _ALONE = 2**18
 
 

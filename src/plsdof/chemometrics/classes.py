@@ -3,7 +3,7 @@ r"""Classes: what held-out rows say about them, and how often they are confused.
 A regression on coded classes predicts every row without its fold (`plsdof._core.left_out`).
 Linear discriminant analysis of *these* predictions gives probabilities: fitted predictions of the
 same rows would be too far apart, and their probabilities too sure. For rows of a fold the analysis
-is made without the fold, too, so that no row has a say in its own probability.
+is made without the fold, too, so that the label of a row does not enter its own probability.
 
 Notation: K classes with priors pi_k, coordinates z of a prediction (below), class means mu_k and
 pooled covariance W of the left-out z (divisor n, as scikit-learn's),

@@ -66,7 +66,7 @@ class LeftOutValues:
     """T^2 or Q of rows that took no part in the fit they are measured by, and the limit they give.
 
     ``values`` and ``weights``, ones without weights, are (n_rows,) arrays; ``units`` is the number
-    of rows, or of groups of rows that were left out together.
+    of rows, or of groups of rows that were held out together.
 
     Examples
     --------

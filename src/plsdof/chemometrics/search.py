@@ -1,7 +1,7 @@
 """Selection of variables that counts its cost: intervals of wavelengths, thresholds of VIP.
 
 A search fits PLS to several sets of columns and keeps the set with the smallest cross-validated
-error, or the one that a criterion likes best. The best of N sets fits the noise better than a
+error, or the smallest value of a criterion. The best of N sets fits the noise better than a
 single one, so log N Degrees of Freedom more are counted for it; without that price, intervals are
 added to a good model until it is a bad one.
 The Degrees of Freedom of the winning fit take its columns as given, so they leave out the search,
@@ -35,7 +35,7 @@ from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWar
 
 Mask = npt.NDArray[np.bool_]
 
-# Regions of a spectrum, where nobody says how many; as many as there are columns, if fewer.
+# Regions of a spectrum, by default; as many as there are columns, if fewer.
 DEFAULT_INTERVALS = 10
 VIP_THRESHOLDS = (0.5, 0.75, 1.0, 1.25, 1.5)
 _MOST_COMPONENTS = 10

@@ -279,7 +279,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         sample_weight : (n,) array, optional
             Weights; integer weights mean repeated rows, with exact Degrees of Freedom.
         groups : (n,) array, optional
-            Rows that belong together, such as replicates of a sample: they are left out together,
+            Rows that belong together, such as replicates of a sample: they are held out together,
             in the choice and in intervals. Criteria take rows as independent and refuse groups.
         """
         self._check_options(groups)
@@ -501,7 +501,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
             Confidence level of each interval.
         method : {"left-out", "normal"}, optional
             "left-out", the default: by the cross-validated errors, with the choice made again
-            without them and groups left out together; no distribution is assumed. "normal": normal
+            without them and groups held out together; no distribution is assumed. "normal": normal
             noise of constant variance, the chosen model taken as given.
         kind : {"observation", "mean"}
             "observation" is for one new measurement of the response, with its own noise. "mean" is

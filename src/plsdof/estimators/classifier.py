@@ -161,7 +161,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         sample_weight : (n,) array, optional
             Weights; integer weights mean repeated rows.
         groups : (n,) array, optional
-            Rows that belong together, such as replicates of a sample: they are left out together.
+            Rows that belong together, such as replicates of a sample: they are held out together.
         """
         values, codes, weights = self._training_data(X, y, sample_weight)
         kept = np.ones(len(codes), dtype=bool) if weights is None else weights > 0
@@ -359,7 +359,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         for code, label in enumerate(self.classes_):
             if len(np.unique(fold[kept & (codes == code)])) < 2:
                 raise InvalidInputError(
-                    f"All rows of class {label!r:.60} are left out together, so that nothing is "
+                    f"All rows of class {label!r:.60} are held out together, so that nothing is "
                     "left to know it by. A class needs two rows, in two groups and folds."
                 )
         return fold

@@ -185,7 +185,7 @@ _DECIDED = {
         "table",
     ),
     "table": (
-        "Names of columns are no wavelengths, so recipes of tables were compared; give "
+        "Names of columns are not wavelengths, so recipes of tables were compared; give "
         "recipes='spectra' if columns share a unit and follow each other.",
         "spectra",
     ),

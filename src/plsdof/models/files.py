@@ -36,7 +36,7 @@ parameter, dof       number of components or alpha; Degrees of Freedom, or null 
 choice               how the model was chosen (criterion, rule, label, message)
 scores               cross-validated errors, where intervals come from
 weights, groups      null, or weights of these rows; null, or the number of groups of rows that
-                     were left out together
+                     were held out together
 spent                degrees of freedom that are lost for intervals of few rows or groups
 reach                how much intervals widen with the leverage; 0 if they do not
 rmsecv, sec          cross-validated errors, and those of calibration, or null

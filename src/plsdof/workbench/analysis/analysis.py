@@ -1,7 +1,7 @@
 """One Request and the data it is asked of become one Analysis: what there is to say about a fit.
 
 `analyse` fits, leaves rows out, chooses, and adds what was asked for. Every number is computed
-once, and nothing that nobody asked for. The terminal, JSON, the workbook, the report and an app
+once, and only what is asked for. The terminal, JSON, the workbook, the report and an app
 show an `Analysis`; none of them computes.
 """
 
@@ -68,7 +68,7 @@ class About:
     data : TableProblem
     model : Model
     left_out : LeftOut or None
-        Cross-validated errors, of all models; None where nobody left out rows of a streamed table.
+        Cross-validated errors, of all models; None of a streamed table without them.
     search : SearchCost or None
     thorough : bool
         Look at rows and noise level even if the table is large.
@@ -565,7 +565,7 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
 def _pool(data: TableProblem, request: Request) -> tuple[Model | None, list[Remark]]:
     """Return the best model, or average, of all recipes of spectra or tables, by cross-validation.
 
-    If that is asked for, or if nobody says how to prepare spectra; otherwise None. Beside it, the
+    If that is asked for, or if spectra come without a preparation; otherwise None. Beside it, the
     recipes that could not be tried.
     """
     usual = request.preprocess == "none" and request.scale is None and request.select is None
@@ -673,7 +673,7 @@ def analysis_of(
     chosen, scale = found.selection, bool(path.recipe.options.get("scale", True))
     request = replace(Request(level=level, scale=scale), preprocess=steps)
     with quietly():
-        # All models, where nobody left rows out to choose one
+        # All models, where none was chosen by cross-validation
         left = path.left_out() if found.left_out_or_none is None else found.left_out
         if chosen is None:
             found = asked_for(path, found.index, left)

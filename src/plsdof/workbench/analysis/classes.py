@@ -21,7 +21,7 @@ from plsdof.workbench.analysis.result import TWO_DECIMALS, Fact, Result, Table, 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.estimators.classifier import PLSClassifier
 
-# What belongs to numbers only, with its value where nobody asks for it.
+# What belongs to numbers only, with its default.
 _NOT_FOR_CLASSES: dict[str, Any] = {
     "method": "pls",
     "criterion": LEFT_OUT,

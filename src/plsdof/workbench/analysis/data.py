@@ -220,7 +220,7 @@ class TableProblem:
     test : Rows or None
         Rows that are kept apart to test the model on, as they were read.
     groups : (n,) array of str or None
-        Rows with the same label are left out together.
+        Rows with the same label are held out together.
     grouped_by : str
         What the groups are called.
     tested_by : str

@@ -111,7 +111,7 @@ def scaling_in_words(scale: bool) -> str:
 
 
 def scheme_in_words(left: LeftOut | None, seed: int | None = None) -> str:
-    """Say which rows were left out together.
+    """Say which rows were held out together.
 
     Examples
     --------

@@ -140,7 +140,7 @@ class Request:
         "pls", "pcr" or "ridge".
     criterion : str or None
         "left-out", "average" or the name of a criterion. By default held-out rows choose; GCV does
-        where the rows are read piece by piece and nobody asked to leave some out.
+        where the rows are read piece by piece and cross-validation was not asked for.
     rule, dof : str or None
         Of a criterion, see `Path.select`.
     one_standard_error : bool

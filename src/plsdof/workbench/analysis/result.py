@@ -248,7 +248,7 @@ class Result:
     remarks : tuple of Remark
         What is worth knowing, each with what would mend it.
     pictures : dict of arrays
-        Whatever else is drawn, and lists that are no column.
+        Whatever else is drawn, and lists that are not columns.
     record : dict of str
         How it was made.
     main : str

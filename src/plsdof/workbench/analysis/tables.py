@@ -160,7 +160,7 @@ def _intercept(analysis: Analysis) -> dict[str, Fact]:
 
 
 def _pictures(analysis: Analysis) -> dict[str, Any]:
-    """Return arrays that are no column of a table."""
+    """Return arrays that are not columns of a table."""
     chosen, model, data = analysis.selection, analysis.model, analysis.data
     spread = analysis.dof_range
     found: dict[str, Any] = {

@@ -576,13 +576,13 @@ class Session:
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder that nobody else may look into, or make it one."""
+    """Make a folder that only its owner may look into, or make it one."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
 
 
 def write_private(file: Path, content: bytes) -> None:
-    """Write a new file that nobody else may read, to the disk."""
+    """Write a new file that only its owner may read, to the disk."""
     with open(file, "xb", opener=_private) as stream:
         stream.write(content)
         stream.flush()

@@ -404,7 +404,7 @@ def _missing(table: Table, name: str) -> int:
 
 
 def _measured(table: Table) -> list[str]:
-    """Return the columns of numbers that are no wavelength, those with fewest holes first."""
+    """Return the columns of numbers that are not wavelengths, those with fewest holes first."""
     names = [name for name in table.names if header_number(name) is None]
     measured = [name for name in names if _is_measured(table, name)]
     return sorted(measured, key=lambda name: _missing(table, name))

@@ -30,7 +30,7 @@ _SAME_POINT = 0.01
 # Two columns with fewer rows are a small table.
 _FEWEST_POINTS = 10
 # What a file may unpack to in bytes: so many, and so many for each of its own. Spectra pack three
-# times, a matrix of zeros a thousand times; and nobody has 32 MB of zeros to read.
+# times, a matrix of zeros a thousand times; and a file with 32 MB of zeros is not to be expected.
 _UNPACKED, _UNPACKED_EACH = 2**25, 64
 # What a file may say about its spectra, or not.
 _SAID = {"unit": "unit of the axis", "quantity": "quantity"}

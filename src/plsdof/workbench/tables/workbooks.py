@@ -27,7 +27,7 @@ Row = tuple[int, list[Any]]  # its number in the file, and its cells; None where
 # each takes fifty bytes. A small file may hold very many.
 MOST_CELLS = 10_000_000
 _MOST_UNPACKED = 1 << 29
-# Numbers are packed to a tenth; what is packed to less than a hundredth, and large, is no table.
+# Numbers are packed to a tenth; what is packed to less than a hundredth, and large, is not a table.
 _USUALLY_PACKED, _ALWAYS_UNPACKED = 100, 1 << 25
 # What a sheet of Excel can hold, and a workbook.
 _MOST_ROWS, _MOST_COLUMNS, _MOST_STYLES = 1 << 20, 1 << 14, 1 << 16

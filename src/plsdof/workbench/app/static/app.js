@@ -117,7 +117,7 @@ async function restart(path, body) {
   }
 }
 
-// Sessions of other days: opened or removed by whom they belong to, and by nobody else.
+// Sessions of other days: opened or removed by their owner only.
 async function listSessions() {
   try {
     showSessions(await ask("/sessions"));

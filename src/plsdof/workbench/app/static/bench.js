@@ -119,7 +119,7 @@ byId("colour").addEventListener("change", (event) => {
 const FIRST = { raw: "Measured", preprocessed: "Prepared", coefficients: "Coefficients", scores: "Scores" };
 state.kind = "raw";
 
-// Rows of predictors that are no axis are not spectra.
+// Predictors without an axis are not drawn as spectra.
 function firstKinds() {
   return [...(spectra && features.word !== "predictor" ? spectra.tables.map((one) => one.kind) : []), "coefficients", ...(components && components.count > 1 ? ["scores"] : [])];
 }
