@@ -196,7 +196,9 @@ def _left_out_q(path: PLSPath, fold: Integers, m: int) -> Array:
     """Return Q of the held-out rows, by as many components as are asked for together; kept."""
     known, key = path.store.q, fold.tobytes()
     if key not in known or len(known[key]) <= m:
-        most = max(1, m, min(path.store.most_components(), _AT_ONCE))
+        # Few components, or all: who asks for a large model may ask for each of them.
+        every = max(1, m, path.store.most_components())
+        most = every if m > _AT_ONCE else min(every, _AT_ONCE)
         X, found = path.rows.require_in_memory().X, np.zeros((most + 1, len(fold)))
         with quietly():  # what there is to say of a fold was said of all rows
             for f in range(int(fold.max()) + 1):
