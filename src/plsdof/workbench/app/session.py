@@ -487,7 +487,7 @@ class Session:
                 try:
                     self.state = after(self.state, as_event(line), tools)
                 except InvalidInputError as error:
-                    where = f"line {number} of {folder / JOURNAL}"
+                    where = f"line {number} of {folder.name}/{JOURNAL}"
                     raise InvalidInputError(f"{where} cannot be read: {error}") from error
                 self._size += len(line) + 1
             if lines[-1]:  # a crash may leave half a line at the end

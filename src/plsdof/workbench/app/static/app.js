@@ -98,7 +98,7 @@ byId("undo").addEventListener("click", () => send({ do: "undo" }));
 byId("redo").addEventListener("click", () => send({ do: "redo" }));
 byId("stop").addEventListener("click", () => fetch("/stop", { method: "POST", headers: { "x-plsdof": "page" } }));
 document.addEventListener("keydown", (event) => {
-  const typing = /** @type {Element} */ (event.target).matches("input[type=text], input[type=number], textarea");
+  const typing = /** @type {Element} */ (event.target).matches("input:not([type=checkbox], [type=range])");
   if (!(event.ctrlKey || event.metaKey) || typing) return;
   if (event.key === "z" && !byId("undo").disabled) send({ do: "undo" });
   else if (event.key === "y" && !byId("redo").disabled) send({ do: "redo" });
@@ -136,10 +136,9 @@ function showSessions(found) {
       showSessions(await post("/remove" + named(one)));
     }, { "aria-label": "Remove the session " + words });
     const again = button("Open", () => restart("/reopen" + named(one)), { "aria-label": "Open the session " + words });
-    return element("tr", heading(one.used.slice(0, 16).replace("T", " "), "row"), made("td", { className: "text" }, element("bdi", cut(words, 60))), made("td", { className: "acts" }, again, gone));
+    return [one.used.slice(0, 16).replace("T", " "), element("bdi", cut(words, 60)), made("td", { className: "acts" }, again, gone)];
   });
-  const head = ["Used last (UTC)", "Table, response", ""].map((text) => heading(text, "col"));
-  byId("sessions").replaceChildren(...(body.length ? [element("h3", "Other sessions on this machine"), element("table", element("thead", element("tr", ...head)), element("tbody", ...body))] : []));
+  byId("sessions").replaceChildren(...(body.length ? [element("h3", "Other sessions on this machine"), tableOf(["Used last (UTC)", "Table, response", ""], body)] : []));
 }
 
 byId("demo").addEventListener("click", async () => {

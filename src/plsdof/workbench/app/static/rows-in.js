@@ -93,8 +93,8 @@ const FILES = { model: "Model file", report: "Report", out: "Workbook", plot: "P
 async function showExport() {
   listSessions();
   if (!isReleased("out")) return;
-  const lines = session.released.map((one) => element("tr", heading(element("bdi", one.response), "row"), made("td", { className: "text" }, one.name + ": " + one.words), made("td", { className: "acts" }, ...Object.entries(FILES).map(([kind, text]) => button(text, () => save(kind, one.response))))));
-  byId("files").replaceChildren(element("table", element("tbody", ...lines)));
+  const files = (one) => made("td", { className: "acts text" }, ...Object.entries(FILES).map(([kind, text]) => button(text, () => save(kind, one.response))));
+  byId("files").replaceChildren(tableOf(["Response", "Released", "Files"], session.released.map((one) => [element("bdi", one.response), one.name + ": " + one.words, files(one)])));
   try {
     const found = await Promise.all(session.released.map((one) => ask("/export?response=" + encodeURIComponent(one.response))));
     byId("command").textContent = found.map((one) => one.command.map(quoted).join(" ")).join("\n");

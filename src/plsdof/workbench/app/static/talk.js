@@ -5,19 +5,13 @@ let asked = 0;
 /** @type {any} */
 let classes = null;
 
-function heading(name, scope) {
-  const one = element("th", name);
-  one.scope = scope;
-  return one;
-}
-
 // Tables: the first cell of a line names it, unless it is something to press; words stand on the left.
 function tableOf(head, body, facts) {
   const isWords = (one) => (one instanceof HTMLTableCellElement ? one.className.includes("text") : one instanceof Node || /[a-z]{2}/i.test(one));
   const cell = (one, k, cells) => {
     if (one instanceof HTMLTableCellElement) return one;
     const isName = k === 0 ? !(one instanceof HTMLInputElement) : k === 1 && cells[0] instanceof HTMLInputElement;
-    return isName ? heading(one, "row") : made("td", { className: isWords(one) ? "text" : "" }, one);
+    return isName ? made("th", { scope: "row" }, one) : made("td", { className: isWords(one) ? "text" : "" }, one);
   };
   const lines = body.map((cells) => element("tr", ...cells.map(cell)));
   const heads = head.map((name, k) => (name ? made("th", { scope: "col", className: body.some((cells) => isWords(cells[k])) ? "text" : "" }, name) : element("td")));
