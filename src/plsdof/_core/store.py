@@ -140,8 +140,11 @@ class Store:
         )
         if held is not None and through is not None and through >= len(held["rss"]):
             held = None  # the recursion ends before this model, which every fold then fits itself
-        complete = held is None or (through is None and not for_choice)
-        held, back = held or self._refitted(split, None), np.argsort(split.rows)
+        complete, back = through is None and not for_choice, np.argsort(split.rows)
+        if held is None:
+            few = min(wanted, MOST_COMPONENTS) if for_choice else None
+            held = self._refitted(split, None, few)
+            complete = few is None or few == wanted
         found = LeftOut(
             **held | {name: read_only(held[name][:, back]) for name in ("residuals", "leverage")},
             fold=fold,
@@ -181,10 +184,19 @@ class Store:
             "rounding": read_only(run.error.max(axis=1, initial=0.0)),
         }
 
-    def _refitted(self, split: Split, n_jobs: int | None) -> dict[str, Any]:
-        """Fit every fold by itself; a fold with fewer models repeats its last one."""
-        K, path, given = len(self.path), self.path, self.path.rows.require()
-        y = given.y
+    def _refitted(self, split: Split, n_jobs: int | None, few: int | None = None) -> dict[str, Any]:
+        """Fit every fold by itself; a fold with fewer models repeats its last one.
+
+        With ``few`` no model beyond is needed: none is counted where the recursion has it.
+        """
+        path, given = self.path, self.path.rows.require()
+        run = None if few is None or path.rows.is_dual or not given.in_memory else self.run(few)
+        if few is None or run is None:
+            parameters, order, rss = path.parameters, path.simplest_first(), path.rss
+        else:
+            rss, order = run.rss[: few + 1], np.arange(few + 1)
+            parameters = order.astype(np.float64)
+        K, y = len(rss), given.y
         residuals, leverage = np.empty((2, K, len(split.rows)))
         rounding, exhausted = np.zeros(K), np.zeros((K, split.count), dtype=bool)
         # Residuals of responses with a large offset would lose digits.
@@ -205,11 +217,11 @@ class Store:
             np.maximum(rounding, part.error[last].max(axis=1, initial=0.0), out=rounding)
             exhausted[len(part.values) :, f] = True
         return {
-            "parameters": path.parameters,
-            "order": path.simplest_first(),
+            "parameters": read_only(parameters),
+            "order": order,
             "residuals": residuals,
             "leverage": leverage,
-            "rss": path.rss,
+            "rss": read_only(rss),
             "exhausted": exhausted,
             "rounding": read_only(rounding),
         }
