@@ -1,6 +1,6 @@
 // The page of a check: its data are in the page.
 content = JSON.parse(byId("data").textContent);
-const column = (name) => content.rows.map((row) => row[name]);
+const valuesOf = (name) => content.rows.map((row) => row[name]);
 
 function drawUnlike() {
   const shares = content.checks.map((one) => 100 * one.unlike);
@@ -9,7 +9,7 @@ function drawUnlike() {
 }
 
 function drawValues() {
-  const [reference, predicted] = [column("reference"), column("predicted")];
+  const [reference, predicted] = [valuesOf("reference"), valuesOf("predicted")];
   const known = reference.filter((v) => v !== null);
   const ends = [Math.min(...known), Math.max(...known)];
   const equal = { name: "equal", x: ends, y: ends, mode: "lines", line: { color: theme.reference, dash: "dash" } };
@@ -19,7 +19,7 @@ function drawValues() {
 function drawLimits() {
   const names = { t2: "T²", q: "Q" };
   const data = Object.entries(content.limits || {}).map(([name, bound], i) => {
-    const values = column(name).map((v) => v / bound);
+    const values = valuesOf(name).map((v) => v / bound);
     return { name: names[name], x: count(values), y: values, mode: "markers", marker: { color: theme.lines[i], symbol: SYMBOLS[i] } };
   });
   return [data, layout(axis("row"), axis("value / limit", { tozero: true }), { limits: limit("y", 1) })];
