@@ -17,7 +17,7 @@ from reproduction.splits import compare_splits
 PAGES = sorted((Path(__file__).parent.parent / "docs" / "howto").glob("from-*.md"))
 # Words of the tables that stand for the reader's own data and numbers.
 DATA = {
-    *"XyYZnmpqvzSPM",
+    *"XyYZnmpqvzSPMR",
     "dv",
     "dz",
     "lambda_",
