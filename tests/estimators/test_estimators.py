@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import plsdof
 from plsdof import cross_validate, pls_path
 from plsdof.chemometrics import vip
+from plsdof.datasets import make_spectra
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RankExhaustedWarning
 from plsdof.estimators import (
     KernelPLSRegressor,
@@ -434,3 +435,19 @@ def test_lists_that_are_not_tables_of_floats_are_refused_in_words(rows):
     fitted = PLSRegressor(1).fit([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 4.0])
     with pytest.raises(InvalidInputError, match="X must be"):
         fitted.predict(rows)
+
+
+@pytest.mark.parametrize("choice", ["left-out", "average"])
+def test_large_data_are_counted_as_far_as_a_choice_looks(choice):
+    data = make_spectra(150, 120, random_state=0)
+    path = pls_path(data.data, data.target)
+    expected = path.average() if choice == "average" else path[path.select().index]
+    model = PLSRegressor(choice).fit(data.data, data.target)
+    assert len(path) == 121
+    assert len(model.path_) == 31
+    assert model.n_components_ == expected.n_components
+    assert len(model.selection_.left_out.rmse) < 31  # it ended where errors did not fall any more
+    np.testing.assert_array_equal(model.selection_.left_out.rmse, expected.selection.left_out.rmse)
+    np.testing.assert_allclose(model.dof_, expected.dof, rtol=1e-6)
+    np.testing.assert_allclose(model.coef_, expected.coef, rtol=1e-6, atol=1e-9)
+    assert len(PLSRegressor(choice, max_components=40).fit(data.data, data.target).path_) == 41

@@ -94,6 +94,7 @@ class Path:
     _asked: int | None = None
     _quiet: bool = False  # made inside `quietly`, and counted later: it does not warn either
     _names: tuple[str, ...] | None = None
+    _is_open: bool = False  # nobody asked for max_components: a choice may end before
     # How a criterion chooses. Degrees of Freedom that depend on y have heavy tails: one of many
     # models looks good by chance, most likely one behind the first minimum.
     _usual_rule: ClassVar[Rule] = "first-minimum"

@@ -125,7 +125,8 @@ class Store:
         for_choice : bool
             Stop early, as a choice may; ignored if ``max_components`` was given.
         """
-        for_choice = for_choice and self.path.recipe.options.get("max_components") is None
+        is_open = self.path._is_open or self.path.recipe.options.get("max_components") is None
+        for_choice = for_choice and is_open
         key = fold.tobytes(), groups is None
         known = self._known.get(key)
         if known is not None:

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plsdof._core import inputs
 from plsdof._core.choice import LEFT_OUT, Selection, rule_in_words
+from plsdof._core.compression import krylov_steps
 from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import Array, feature_names
@@ -359,7 +360,19 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
     def _by_recipe(self, X: Any, y: Any, weights: Any) -> dict[str, Path]:
         """Fit the paths of all recipes."""
         recipes = self._recipes().items()
-        return {name: one.fit(*self._observed(X, y, weights)) for name, one in recipes}
+        return {name: self._lazily(one, X, y, weights) for name, one in recipes}
+
+    def _lazily(self, recipe: Recipe, X: Any, y: Any, weights: Any) -> Path:
+        """Fit a path; of large data one that counts no more than a choice would consider."""
+        path = recipe.fit(*self._observed(X, y, weights))
+        by_held_out = self._choice() in (LEFT_OUT, "average")
+        is_open = recipe.options.get("max_components", 0) is None
+        if not (by_held_out and is_open and path.rows.in_memory):
+            return path
+        if path.store.most_components() < 2 * krylov_steps(MOST_COMPONENTS):
+            return path
+        short = recipe.with_options(max_components=MOST_COMPONENTS)
+        return replace(short.fit(*self._observed(X, y, weights)), _is_open=True)
 
     def _recipes(self) -> dict[str, Recipe]:
         """Return what is compared, by name: one recipe, or several for a pool."""
