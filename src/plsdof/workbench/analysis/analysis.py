@@ -371,11 +371,16 @@ class Analysis(About):
         return "" if self.test is None else words.test_in_words(self.test)
 
     @property
+    def errors_known_to(self) -> float:
+        """The standard error that errors of held-out rows are rounded by."""
+        return float(self.rmsecv_std_error[self.index])
+
+    @property
     def errors(self) -> str:
         """How well held-out rows are predicted by the choice and by the average; empty if none."""
         if self.average is None:
             return ""
-        known = float(self.rmsecv_std_error[self.index])
+        known = self.errors_known_to
         found = f"{in_text(self.model.rmse, known)} with {self.model.label}"
         if self.model.is_average:
             single, error = words.best_single(self.model, self.selection)

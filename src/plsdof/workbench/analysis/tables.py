@@ -116,8 +116,8 @@ def _facts(analysis: Analysis) -> dict[str, Fact]:
         **_intercept(analysis),
     }
     if analysis.average is not None:
-        errors = {"chosen": model.rmse, "average": analysis.average.rmse}
-        found |= named("errors", errors)
+        errors, known = {"chosen": model, "average": analysis.average}, analysis.errors_known_to
+        found |= {f"errors.{k}": Fact(value=m.rmse, error=known) for k, m in errors.items()}
     if test is not None:
         found |= named("test", {"source": test.rows.source, "inside": test.inside})
     if (permuted := analysis.permutation) is not None:
