@@ -4,7 +4,7 @@
 inputs       checks of what comes in
 standardize  centred, scaled and weighted data
 moments      sums over rows that merge and subtract
-rows         rows of a table wherever they are, read block by block
+rows         rows of a table wherever they are, and products with them
 spectrum     Gram matrices and decompositions of the predictors
 krylov       the recursion of Partial Least Squares
 compression  the same Krylov space without singular vectors

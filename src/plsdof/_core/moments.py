@@ -34,7 +34,7 @@ from plsdof._core.inputs import (
     require_flag,
     require_same_columns,
 )
-from plsdof._core.rows import Block, InBlocks, InMemory, StandardProducts, weighed
+from plsdof._core.rows import Block, InMemory, StandardProducts, weighed
 from plsdof._core.spectrum import Gram, formed
 from plsdof._core.standardize import (
     Columns,
@@ -418,8 +418,8 @@ def gram_in_blocks(given: Observations, *, scale: bool = True) -> Gram | None:
         x_scale = np.sqrt(found.squares / (given.n - 1.0)) if scale else np.ones(X.shape[1])
         x_scale[columns.constant] = np.inf
     units = given.units(mean, x_scale, response.mean)
-    stored = InBlocks(rows=InMemory(given=given), shift=units.x_mean)
-    products = StandardProducts(stored=stored, units=units, rest=rest)
+    rows = InMemory(X=X, shift=units.x_mean)
+    products = StandardProducts(stored=rows, units=units, rest=rest)
     maps: dict[str, Any] = {
         "to_samples": products.to_samples,
         "to_features": products.to_features,

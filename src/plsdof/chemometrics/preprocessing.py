@@ -44,10 +44,9 @@ from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, as_weights
 from plsdof._core.moments import Moments, block_moments
 from plsdof._core.recipe import Recipe
-from plsdof._core.rows import Rows
 from plsdof._core.standardize import constant_between, require_enough
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.large.blocks import RowBlocks
+from plsdof.large.blocks import RowBlocks, Rows
 
 # The steps: their parameters, the transformer behind each, and what it learns from rows
 # --------------------------------------------------------------------------------------

@@ -4,19 +4,146 @@ import mmap
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.inputs import Array, as_count, as_response, as_weights
-from plsdof._core.rows import Block, Mask, Part, cut
-from plsdof._core.rows import Rows as Rows
+from plsdof._core.inputs import Array, as_count, as_response, as_weights, require_finite_columns
+from plsdof._core.rows import Block
 from plsdof._core.spectrum import FORMED
 from plsdof.errors import InvalidInputError
 
 Change = Callable[[Array], Array]
+Mask = npt.NDArray[np.bool_]
+Part = TypeVar("Part")
+
+# What a source of blocks is
+# --------------------------
+#
+# Everything that is computed of rows is a sum over blocks: moments, kernels, and products with the
+# data. `Rows.reduce` is the only way in which they are read.
+
+
+class Rows(Protocol):
+    """A table and its response, cut along one axis."""
+
+    @property
+    def axis(self) -> int:
+        """0 for blocks of rows, 1 for blocks of columns."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number p of predictors."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, None if it is not known before reading."""
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the predictors, if they have any."""
+
+    def reduce(
+        self,
+        work: Callable[[Block], Part],
+        merge: Callable[[Part, Part], Part],
+        description: str = "",
+    ) -> Part:
+        """Return the merged results of ``work`` on every block.
+
+        ``merge`` must be associative; results are merged in the order of the blocks, so that a
+        run can be repeated to the last digit. Both functions must be picklable.
+        """
+
+
+def cut(
+    X: Any,
+    y: Array,
+    weights: Array | None,
+    *,
+    axis: int,
+    step: int,
+    names: tuple[str, ...] | None = (),
+    first: int = 0,
+    release: Callable[[Any], None] | None = None,
+) -> Iterator[Block]:
+    """Yield blocks of ``step`` rows or columns, as float64, in two buffers that are used in turn.
+
+    ``first`` is the number of the first row or column. With ``names`` (empty if there are none)
+    values are checked to be finite. ``release`` is told when a block has been copied.
+    """
+    length, width = X.shape[axis], X.shape[1 - axis]
+    buffers = [np.empty(min(step, length) * width) for _ in range(2)]
+    for number, start in enumerate(range(0, length, step)):
+        part = slice(start, min(start + step, length))
+        rows, columns = (part, slice(None)) if axis == 0 else (slice(None), part)
+        source = X[rows, columns]
+        values = buffers[number % 2][: source.size].reshape(source.shape)
+        with np.errstate(over="ignore"):  # of long doubles
+            np.copyto(values, source, casting="unsafe")
+        if release is not None:
+            release(X)
+        place = first + start
+        if names is not None:
+            row, column = (place, 0) if axis == 0 else (0, place)
+            require_finite_columns(values, names, "X", row=row, column=column)
+        some = None if weights is None else weights[rows]
+        yield Block(X=values, y=y[rows], weights=some, first=place)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class InBlocks:
+    """Products with X - 1 shift', which is formed block by block.
+
+    Products with means in them would lose the digits that matter.
+
+    Attributes
+    ----------
+    rows : Rows
+    shift : (p,) array
+    """
+
+    rows: Rows
+    shift: Array
+
+    def left(self, r: Array) -> Array:
+        """Return r X, by one pass. Shape (F, p)."""
+        return self.collected(partial(_left, r=r, shift=self.shift, axis=self.rows.axis), 1)
+
+    def right(self, C: Array) -> Array:
+        """Return C X', by one pass. Shape (F, n)."""
+        return self.collected(partial(_right, C=C, shift=self.shift, axis=self.rows.axis), 0)
+
+    def collected(self, work: Callable[[Block], Array], axis: int) -> Array:
+        """Return what work makes of blocks: joined where these are cut along an axis, or summed."""
+        if self.rows.axis != axis:
+            return self.rows.reduce(work, np.add, "Products")
+        found = self.rows.reduce(partial(_listed, work=work), operator.add, "Products")
+        return np.concatenate(found, axis=-1)
+
+
+def place_of(block: Block, axis: int) -> tuple[slice, slice]:
+    """Return which rows and columns a block has."""
+    here = slice(block.first, block.first + block.X.shape[axis])
+    return (slice(None), here) if axis else (here, slice(None))
+
+
+def _listed(block: Block, *, work: Callable[[Block], Array]) -> list[Array]:
+    return [work(block)]
+
+
+def _left(block: Block, *, r: Array, shift: Array, axis: int) -> Array:
+    rows, columns = place_of(block, axis)
+    return np.asarray(r[..., rows] @ np.subtract(block.X, shift[columns], out=block.X))
+
+
+def _right(block: Block, *, C: Array, shift: Array, axis: int) -> Array:
+    _, columns = place_of(block, axis)
+    return np.asarray(C[..., columns] @ np.subtract(block.X, shift[columns], out=block.X).T)
+
 
 # Blocks of arrays that need not fit in memory: memory maps, zarr arrays, and the like
 # ------------------------------------------------------------------------------------

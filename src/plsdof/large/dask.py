@@ -19,9 +19,9 @@ from plsdof._core.inputs import (
     shortened,
     unmasked,
 )
-from plsdof._core.rows import Block, Part, cut
+from plsdof._core.rows import Block
 from plsdof.errors import InvalidInputError, MissingExtraError
-from plsdof.large.blocks import as_axis, block_length, checked_shape, is_dask
+from plsdof.large.blocks import Part, as_axis, block_length, checked_shape, cut, is_dask
 
 _SETTINGS = {
     # Partitions are counted one by one, so dask must not merge them.

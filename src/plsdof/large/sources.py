@@ -30,14 +30,7 @@ from plsdof._core.moments import Moments as Moments
 from plsdof._core.moments import block_moments, moments_of
 from plsdof._core.operators import FoldMoments, Mask, Operator, constant_columns
 from plsdof._core.recipe import Recipe
-from plsdof._core.rows import (
-    Block,
-    InBlocks,
-    Part,
-    Rows,
-    StandardProducts,
-    place_of,
-)
+from plsdof._core.rows import Block, StandardProducts
 from plsdof._core.spectrum import FORMED, Gram, formed
 from plsdof._core.standardize import (
     Columns,
@@ -54,11 +47,15 @@ from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.large.blocks import (
     ArrayBlocks,
+    InBlocks,
+    Part,
     RowBlocks,
+    Rows,
     is_blocks,
     is_dask,
     is_sliced,
     paired,
+    place_of,
     take_rows,
 )
 from plsdof.large.sparse import read_sparse

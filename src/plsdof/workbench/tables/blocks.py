@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array, as_count, as_weights
-from plsdof._core.rows import Block, Part
+from plsdof._core.rows import Block
 from plsdof.errors import InvalidInputError
-from plsdof.large.blocks import MEMORY, ahead, block_length, reduce_in_order
+from plsdof.large.blocks import MEMORY, Part, ahead, block_length, reduce_in_order
 from plsdof.workbench.tables.columns import choose_columns, find_column, shortened, shortened_path
 from plsdof.workbench.tables.reading import Reading, Source, open_sources, unreadable
 from plsdof.workbench.tables.table import Table, located, notes_of_files, stacked
