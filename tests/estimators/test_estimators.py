@@ -172,6 +172,18 @@ def test_sample_weight_equals_repeated_rows_that_are_left_out_together(kind):
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8)
 
 
+@pytest.mark.parametrize("rule", ["minimum", "one-standard-error", "randomization"])
+def test_intervals_of_a_choice_by_cross_validation_hold_groups_out_together(rule):
+    X, y = make_problem(40, 4, seed=4)
+    groups = np.arange(40) // 2
+    model = PLSRegressor("cv", rule=rule).fit(X, y, groups=groups)
+    left = model.model_.left_out
+    assert left.groups == 20
+    assert all(len(set(left.fold[groups == one])) == 1 for one in range(20))
+    alone = PLSRegressor("cv", rule=rule).fit(X, y)
+    assert np.any(model.predict_interval(X) != alone.predict_interval(X))
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_frames_in_names_out(frame):
     X, y = make_problem(30, 3, seed=5)

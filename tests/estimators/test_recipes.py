@@ -94,6 +94,15 @@ def test_degrees_of_freedom_are_left_out_ones_where_a_recipe_looks_at_y():
     assert model.dof_ == pytest.approx(max(left.dof[model.n_components_], 1.0))
 
 
+def test_left_out_degrees_of_freedom_of_weighted_rows_are_those_of_repeated_ones():
+    X, y = (one[:60] for one in load_ozone(return_X_y=True))
+    weights = np.random.default_rng(0).integers(0, 4, 60)
+    rows = np.repeat(np.arange(60), weights)
+    weighted = RecipeRegressor(recipes=["adaptive"]).fit(X, y, weights, groups=np.arange(60))
+    repeated = RecipeRegressor(recipes=["adaptive"]).fit(X[rows], y[rows], groups=rows)
+    assert weighted.dof_ == pytest.approx(repeated.dof_, rel=1e-9)
+
+
 @pytest.mark.parametrize("choice", ["left-out", "average"])
 def test_coefficients_where_every_recipe_is_linear(choice):
     model = RecipeRegressor(choice, recipes=["none", "savgol:11:2:1,scale", "detrend"]).fit(X, Y)

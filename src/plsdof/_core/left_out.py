@@ -272,7 +272,7 @@ class LeftOut:
         """How many rows, or groups of them, are independent."""
         return len(self.y) if self.groups is None else self.groups
 
-    def spent(self, weights: Array, units: int, *, chosen: bool) -> float:
+    def spent(self, weights: Array, units: float, *, chosen: bool) -> float:
         """Return the degrees of freedom that a model has spent, of so many rows or groups.
 
         The (weighted mean of) cross-validated Degrees of Freedom, as a share of the units, plus the

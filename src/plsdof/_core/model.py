@@ -179,7 +179,7 @@ class Model:
         of Freedom take their place.
         """
         if self.path.rows.looks_at_y:
-            return self.left_out.spent(self._weight_vector, len(self.left_out.y), chosen=False)
+            return self.left_out.spent(self._weight_vector, self.left_out.n, chosen=False)
         return float(self.exact.dof[self.row])
 
     def dof_range(self, *, n_draws: int = DRAWS, level: float = LEVEL, rng: Any = 0) -> DofRange:
@@ -311,13 +311,12 @@ class Model:
     def was_chosen(self) -> bool:
         """Whether it has the smallest error of held-out rows, which choose again without each fold.
 
-        A simpler model, within one standard error of the smallest, has an error that was not
-        minimised.
+        A simpler model, by one standard error or a test, has an error that was not minimised.
         """
         chosen = self.selection
         if chosen is None or chosen.left_out is None:
             return False
-        return chosen.rule not in ("given", "one-standard-error")
+        return chosen.rule not in ("given", "one-standard-error", "randomization")
 
     def half_width(self, level: float = 0.95) -> float:
         """Return half the width of an interval for a new observation in the middle of the data.

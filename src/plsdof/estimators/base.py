@@ -438,6 +438,9 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
             folds, recipe = 10 if self._cv is None else self._cv, path.rows.same_models()
             results = cross_validate(X, y, recipe, folds, groups, sample_weight=weights)
             selection = results.select(rule=getattr(self, "rule", None) or "minimum")
+            if groups is not None:  # intervals hold them out together, too
+                left = path.left_out(folds, groups)
+                selection = replace(selection, left_out=left)
             if not path.store.has(
                 selection.index
             ):  # folds may have models that all rows do not have
