@@ -30,10 +30,6 @@ class NotNumericError(InvalidInputError, TypeError):
     """Values are not numbers; numpy and scikit-learn raise a TypeError for some of them."""
 
 
-class RankExhaustedError(PlsdofError, ValueError):
-    """More components were asked for than the data support, with ``strict=True``."""
-
-
 class NotAvailableError(PlsdofError, ValueError, AttributeError):
     """The quantity is not defined for this result, or was not kept.
 

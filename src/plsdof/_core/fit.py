@@ -14,7 +14,7 @@ from plsdof._core.inputs import (
     read_only,
     require_flag,
 )
-from plsdof._core.path import Path, end_in_words
+from plsdof._core.path import Path
 from plsdof._core.paths import PCRPath, PLSPath, RidgePath
 from plsdof._core.plugins import Source, opened
 from plsdof._core.recipe import Method, Recipe
@@ -27,11 +27,10 @@ from plsdof._core.standardize import (
     response_varies,
     warn_constant_columns,
 )
-from plsdof._core.warnings import is_quiet, quietly, warn_caller
+from plsdof._core.warnings import is_quiet, warn_caller
 from plsdof.errors import (
     InvalidInputError,
     NotAvailableError,
-    RankExhaustedError,
     RankExhaustedWarning,
 )
 
@@ -47,7 +46,6 @@ def pls_path(
     scale: bool = True,
     sample_weight: Any = None,
     solver: Solver = "auto",
-    strict: bool = False,
     progress: bool = False,
 ) -> PLSPath:
     r"""Fit Partial Least Squares with 0, 1, ..., M components, with exact Degrees of Freedom.
@@ -78,8 +76,6 @@ def pls_path(
         "svd" gives all digits; "gram" works on the smaller of X'X and XX' and is faster; "auto"
         takes "gram" if its estimated errors are below 1e-5 of the Degrees of Freedom and 1e-4 of
         the residual sums of squares, else works on X itself.
-    strict : bool
-        Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
     progress : bool
         Show bars on stderr while large data are read (needs rich).
 
@@ -115,9 +111,8 @@ def pls_path(
     """
     recipe = _recipe("pls", scale, solver, max_components=max_components)
     method = partial(pls_filter, max_components=recipe.options["max_components"])
-    if (source := opened(X, y, sample_weight, progress=progress)) is None:
-        return _in_memory(PLSPath, recipe, checked(X, y, sample_weight, scale), method, strict)
-    return _elsewhere(PLSPath, recipe, source, method, strict)
+    source = opened(X, y, sample_weight, progress=progress)
+    return _made(PLSPath, recipe, method, source or checked(X, y, sample_weight, scale))
 
 
 def pcr_path(
@@ -130,11 +125,10 @@ def pcr_path(
     scale: bool = True,
     sample_weight: Any = None,
     solver: Solver = "auto",
-    strict: bool = False,
 ) -> PCRPath:
     """Fit principal components regression with 0..M components; DoF = m + 1.
 
-    X, y, max_components, scale, sample_weight, solver and strict are those of `pls_path`.
+    X, y, max_components, scale, sample_weight and solver are those of `pls_path`.
 
     Parameters
     ----------
@@ -160,9 +154,8 @@ def pcr_path(
     if order == "correlation":
         kept = None if among is None else as_count(among, "among", minimum=1)
         method = partial(supervised_pcr_filter, **method.keywords, among=kept)
-    if (source := opened(X, y, sample_weight)) is not None:
-        return _elsewhere(PCRPath, recipe, source, method, strict)
-    return _in_memory(PCRPath, recipe, checked(X, y, sample_weight, scale), method, strict)
+    data = opened(X, y, sample_weight) or checked(X, y, sample_weight, scale)
+    return _made(PCRPath, recipe, method, data)
 
 
 def ridge_path(
@@ -173,7 +166,6 @@ def ridge_path(
     scale: bool = True,
     sample_weight: Any = None,
     solver: Solver = "auto",
-    strict: bool = False,
 ) -> RidgePath:
     """Fit ridge regression for a list of penalties; DoF = 1 + sum lambda / (lambda + alpha).
 
@@ -186,7 +178,7 @@ def ridge_path(
         Penalties, one model each, in this order; 0 is least squares (the shortest coefficients
         that attain it). By default 50 values, largest (simplest model) first, from where the
         penalties leave next to nothing of the fit to where they leave all of it.
-    X, y, scale, sample_weight, solver, strict
+    X, y, scale, sample_weight, solver
         As for `pls_path`.
 
     Examples
@@ -197,9 +189,8 @@ def ridge_path(
     """
     recipe = _recipe("ridge", scale, solver, alphas=alphas)
     method = partial(ridge_filter, alphas=recipe.options["alphas"])
-    if (source := opened(X, y, sample_weight)) is not None:
-        return _elsewhere(RidgePath, recipe, source, method, strict)
-    return _in_memory(RidgePath, recipe, checked(X, y, sample_weight, scale), method, strict)
+    data = opened(X, y, sample_weight) or checked(X, y, sample_weight, scale)
+    return _made(RidgePath, recipe, method, data)
 
 
 # What the methods have in common: rows in memory, or read into a Gram matrix
@@ -213,29 +204,19 @@ def _recipe(name: str, scale: bool, solver: str, **options: Any) -> Recipe:
     return METHODS[name].recipe(**options, scale=scale, solver=solver)
 
 
-def _in_memory(
-    kind: type[PathType], recipe: Recipe, given: Observations, method: MakeFilter, strict: bool
+def _made(
+    kind: type[PathType], recipe: Recipe, method: MakeFilter, data: Observations | Source
 ) -> PathType:
-    """Return the path of rows in memory."""
-    count = partial(count_rows, method=method, krylov=kind is PLSPath)
-    return finished(kind, recipe, given, count, strict)
-
-
-def _elsewhere(
-    kind: type[PathType],
-    recipe: Recipe,
-    source: Source,
-    method: MakeFilter,
-    strict: bool,
-) -> PathType:
-    """Read data that are not one array, and return their path."""
+    """Return the path of rows in memory, or of data that are read into a Gram matrix."""
+    krylov = kind is PLSPath
+    if isinstance(data, Observations):
+        return finished(kind, recipe, data, partial(count_rows, method=method, krylov=krylov))
     if recipe.options["solver"] == "svd":
         raise NotAvailableError(
             "solver='svd' needs X as one dense array in memory; use solver='auto' for sparse and "
             "large data, or pass np.asarray(X)."
         )
-    gram, given = source.read(recipe.options["scale"])
-    krylov = kind is PLSPath
+    gram, given = data.read(recipe.options["scale"])
     count: Callable[..., Exact] = partial(count_gram, gram=gram, method=method, krylov=krylov)
     if not krylov:
         gram.require_countable()  # only PLS does without a decomposition
@@ -245,7 +226,7 @@ def _elsewhere(
             f"X has {n} rows and {p} columns, too many for all components; say how many are wanted "
             "at most, for example max_components=10."
         )
-    return finished(kind, recipe, given, count, strict, gram.max_rank)
+    return finished(kind, recipe, given, count, gram.max_rank)
 
 
 def checked(X: Any, y: Any, sample_weight: Any, scale: bool) -> Observations:
@@ -269,29 +250,26 @@ def finished(
     recipe: Recipe,
     given: Observations | None,
     count: Callable[..., Exact],
-    strict: bool,
     most: int | None = None,
     **further: Any,
 ) -> PathType:
-    """Return a path that counts on demand, or at once if ``strict``.
+    """Return a path that counts on demand.
 
     ``most`` is the largest number of components that there can be, by default the smaller one of
     columns and rows less one.
     """
-    require_flag(strict, "strict")
     asked, size = recipe.options.get("max_components"), ""
     if given is not None:
         n, p = given.X.shape
         most = min(n - 1, p) if most is None else most
         size = f": X has {n} rows and {p} columns"
     assert most is not None
-    if asked is not None and asked > most and not strict:
-        # This much is known without counting; a strict path counts, and has the true number.
+    if asked is not None and asked > most:  # this much is known without counting
         warn_caller(
             f"{asked} components asked for, at most {most} supported{size}.", RankExhaustedWarning
         )
         asked = None
-    path = kind(
+    return kind(
         recipe=recipe,
         _make=partial(count, given, recipe),
         given=given,
@@ -299,19 +277,6 @@ def finished(
         _quiet=is_quiet(RankExhaustedWarning),
         **further,
     )
-    if strict:
-        with quietly():
-            _ = path.exact
-        report_end(path.message, len(path) - 1, asked, strict)
-    return path
-
-
-def report_end(message: str, size: int, asked: int | None, strict: bool) -> None:
-    """Warn, or raise if ``strict``, where a path is shorter than asked for."""
-    if (text := end_in_words(message, size, asked)) is not None:
-        if strict:
-            raise RankExhaustedError(text)
-        warn_caller(text, RankExhaustedWarning)
 
 
 def optional_count(max_components: int | None) -> int | None:

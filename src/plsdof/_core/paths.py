@@ -37,29 +37,42 @@ class ComponentPath(Path):
     """A path over the number of components 0, 1, ..., M, with scores and loadings."""
 
     @property
-    def x_scores(self) -> Array:
-        """Orthogonal scores of the training rows. Shape (n_rows, M)."""
-        raise NotImplementedError
-
-    @property
-    def x_loadings(self) -> Array:
-        """What a unit of each score adds to the standardised predictors. Shape (p, M)."""
-        raise NotImplementedError
-
-    @property
-    def x_rotations(self) -> Array:
-        """Scores are standardised predictors times these. Shape (p, M)."""
-        raise NotImplementedError
-
-    @property
-    def y_loadings(self) -> Array:
-        """Coefficients of y on the scores. Shape (M,)."""
+    def rotated_scores(self) -> Array:
+        """Orthonormal scores in rotated coordinates. Shape (r, M)."""
         raise NotImplementedError
 
     @property
     def score_lengths(self) -> Array:
         """(Weighted) lengths of the columns of `x_scores`. Shape (M,)."""
         raise NotImplementedError
+
+    @property
+    def rotated_rotations(self) -> Array:
+        """Directions of `x_rotations`, in rotated coordinates. Shape (r, M)."""
+        raise NotImplementedError
+
+    @cached_property
+    def x_scores(self) -> Array:
+        """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
+        return read_only(self.exact.to_rows(self.rotated_scores * self.score_lengths))
+
+    @cached_property
+    def x_loadings(self) -> Array:
+        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
+        S = self.exact.decomposition.singular_values[:, None]
+        return read_only(
+            self.exact.decomposition.to_features(S * self.rotated_scores / self.score_lengths)
+        )
+
+    @cached_property
+    def x_rotations(self) -> Array:
+        """Scores are standardised predictors times these. Shape (p, M)."""
+        return read_only(self.exact.decomposition.to_features(self.rotated_rotations))
+
+    @property
+    def y_loadings(self) -> Array:
+        """Coefficients of y on the scores. Shape (M,)."""
+        return read_only(self.rotated_scores.T @ self.exact.spectrum.z / self.score_lengths)
 
     @property
     def n_components(self) -> Integers:
@@ -148,39 +161,22 @@ class PCRPath(ComponentPath):
         added = np.diff(self.exact.filter.factors, axis=0)
         return np.asarray(np.argmax(added, axis=1), dtype=np.intp)
 
-    @cached_property
-    def x_loadings(self) -> Array:
-        """Principal directions V in standardised units, orthonormal columns. Shape (p, M).
-
-        The largest entry of each is positive, as in scikit-learn's PCA.
-        """
-        return read_only(self.exact.decomposition.to_features(self._kept))
-
-    @property
-    def x_rotations(self) -> Array:
-        """The same as `x_loadings`: scores are standardised X times V. Shape (p, M)."""
-        return self.x_loadings
-
-    @cached_property
-    def x_scores(self) -> Array:
-        """Principal component scores of the training rows, U S. Shape (n_rows, M)."""
-        S = self.exact.decomposition.singular_values
-        return read_only(self.exact.to_rows(self._kept * S[:, None]))
-
     @property
     def score_lengths(self) -> Array:
         """Singular values of the chosen directions. Shape (M,)."""
-        return np.asarray(np.abs(self._kept).T @ self.exact.decomposition.singular_values)
+        return np.asarray(np.abs(self.rotated_scores).T @ self.exact.decomposition.singular_values)
 
     @property
-    def y_loadings(self) -> Array:
-        """Coefficients of y on the scores, z / S. Shape (M,)."""
-        exact = self.exact
-        return read_only(self._kept.T @ (exact.spectrum.z / exact.decomposition.singular_values))
+    def rotated_rotations(self) -> Array:
+        """Principal directions V: scores are standardised X times V, and V has the loadings."""
+        return self.rotated_scores
 
     @cached_property
-    def _kept(self) -> Array:
-        """Return the chosen directions, with their signs, in rotated coordinates. Shape (r, M)."""
+    def rotated_scores(self) -> Array:
+        """The chosen directions, in rotated coordinates. Shape (r, M).
+
+        The largest entry of each in the predictors is positive, as in scikit-learn's PCA.
+        """
         columns = np.zeros((len(self.exact.spectrum.z), len(self) - 1))
         columns[self.directions, np.arange(columns.shape[1])] = 1.0
         V = self.exact.decomposition.to_features(columns)
@@ -213,30 +209,17 @@ class PLSPath(ComponentPath):
         """Orthonormal weight vectors W in standardised units. Shape (p, M)."""
         return read_only(self.exact.decomposition.to_features(self.filter.weights))
 
-    @cached_property
-    def x_scores(self) -> Array:
-        """Orthogonal scores of the training rows, ``X @ x_rotations``. Shape (n_rows, M)."""
-        return read_only(self.exact.to_rows(self.filter.scores * self.filter.diagonal))
+    @property
+    def rotated_scores(self) -> Array:
+        """Orthonormal scores in rotated coordinates. Shape (r, M)."""
+        return self.filter.scores
 
     @property
     def score_lengths(self) -> Array:
         """The diagonal of the bidiagonal matrix L. Shape (M,)."""
         return self.filter.diagonal
 
-    @cached_property
-    def x_loadings(self) -> Array:
-        """Loadings P = X't / (t't), standardised units. Shape (p, M)."""
-        S = self.exact.decomposition.singular_values[:, None]
-        return read_only(
-            self.exact.decomposition.to_features(S * self.filter.scores / self.filter.diagonal)
-        )
-
-    @cached_property
-    def x_rotations(self) -> Array:
-        """R = W (P'W)^{-1}: scores are standardised X times R. Shape (p, M)."""
-        return read_only(self.exact.decomposition.to_features(self._rotated_rotations()))
-
-    @cached_property
+    @property
     def y_loadings(self) -> Array:
         """Coefficients of y on the scores. Shape (M,)."""
         return read_only(self.filter.loadings / self.filter.diagonal)
@@ -261,7 +244,9 @@ class PLSPath(ComponentPath):
         """
         return rotated(self, m)
 
-    def _rotated_rotations(self) -> Array:
+    @property
+    def rotated_rotations(self) -> Array:
+        """R = W (P'W)^{-1} in rotated coordinates. Shape (r, M)."""
         # X W = T L, so T diag(L) = X (W L^{-1} diag(L)); L is upper bidiagonal.
         f = self.filter
         M = len(f.diagonal)

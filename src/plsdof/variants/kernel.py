@@ -454,7 +454,6 @@ def kernel_pls_path(
     coef0: float = 1.0,
     scale: bool = True,
     sample_weight: Any = None,
-    strict: bool = False,
 ) -> KernelPLSPath:
     r"""Fit kernel Partial Least Squares with 0..M components, with exact Degrees of Freedom.
 
@@ -486,8 +485,6 @@ def kernel_pls_path(
         X as it is. Not used with kernel "precomputed".
     sample_weight : (n,) array, optional
         Weights; integer weights mean repeated rows.
-    strict : bool
-        Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
 
     Returns
     -------
@@ -539,7 +536,7 @@ def kernel_pls_path(
         scale=scale,
     )
     count, most = partial(_count, inputs, data), len(given.y) - 1
-    path = finished(KernelPLSPath, recipe, given, count, strict, most=most, _inputs=inputs)
+    path = finished(KernelPLSPath, recipe, given, count, most=most, _inputs=inputs)
     _ = path.exact  # refuses what is not a kernel, where it comes in
     return path
 

@@ -207,7 +207,6 @@ def penalized_pls_path(
     scale: bool = False,
     sample_weight: Any = None,
     solver: Solver = "auto",
-    strict: bool = False,
 ) -> PenalizedPLSPath:
     r"""Fit penalised Partial Least Squares with 0..M components, with exact Degrees of Freedom.
 
@@ -238,8 +237,6 @@ def penalized_pls_path(
         Weights; integer weights mean repeated rows.
     solver : {"auto", "svd", "gram"}
         As for `pls_path`.
-    strict : bool
-        Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
 
     Returns
     -------
@@ -288,7 +285,7 @@ def penalized_pls_path(
         solver=solver,
     )
     count = partial(_count, metric)
-    return finished(PenalizedPLSPath, recipe, given, count, strict, metric=metric)
+    return finished(PenalizedPLSPath, recipe, given, count, metric=metric)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -22,7 +22,7 @@ from plsdof._core.choice import Selection
 from plsdof._core.display import one_line, plural
 from plsdof._core.exact import Exact
 from plsdof._core.filters import PLSFilter
-from plsdof._core.fit import optional_count, report_end
+from plsdof._core.fit import optional_count
 from plsdof._core.folds import Integers, Split
 from plsdof._core.inputs import (
     Array,
@@ -37,6 +37,7 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import LeftOut, folds_of
 from plsdof._core.model import Model
 from plsdof._core.objective import Loss
+from plsdof._core.path import end_in_words
 from plsdof._core.paths import PLSPath
 from plsdof._core.recipe import Method, Recipe
 from plsdof._core.rounding import ROUNDINGS
@@ -50,8 +51,8 @@ from plsdof._core.standardize import (
 )
 from plsdof._core.store import Store
 from plsdof._core.threads import cached_property
-from plsdof._core.warnings import quietly
-from plsdof.errors import NotAvailableError
+from plsdof._core.warnings import quietly, warn_caller
+from plsdof.errors import NotAvailableError, RankExhaustedWarning
 from plsdof.variants._pls2 import ALGORITHMS, Joint
 
 Algorithm = Literal["nipals", "simpls"]
@@ -168,7 +169,9 @@ class ResponsePath(PLSPath):
         """Whether Degrees of Freedom are there already."""
         return self.whole.is_counted
 
-    def _rotated_rotations(self) -> Array:
+    @property
+    def rotated_rotations(self) -> Array:
+        """R in rotated coordinates. Shape (r, M)."""
         return self.whole.joint.fit.rotations
 
     def problem(self) -> None:
@@ -615,7 +618,6 @@ def pls2_path(
     scale: bool = True,
     scale_response: bool = False,
     sample_weight: Any = None,
-    strict: bool = False,
 ) -> PLS2Path:
     """Fit PLS2 with 0..M components for all responses, with exact Degrees of Freedom.
 
@@ -642,8 +644,6 @@ def pls2_path(
         depends on Y is part of the Degrees of Freedom.
     sample_weight : (n,) array, optional
         Weights; integer weights mean repeated rows.
-    strict : bool
-        Raise `RankExhaustedError` instead of warning when ``max_components`` is not reached.
 
     Returns
     -------
@@ -673,7 +673,7 @@ def pls2_path(
     array([ 2.  ,  6.59,  9.5 ,  9.72, 10.  ])
     """
     as_choice(algorithm, "algorithm", ALGORITHMS)
-    for name, flag in {"scale": scale, "scale_response": scale_response, "strict": strict}.items():
+    for name, flag in {"scale": scale, "scale_response": scale_response}.items():
         require_flag(flag, name)
     wanted = optional_count(max_components)
     recipe = PLS2.recipe(
@@ -704,7 +704,8 @@ def pls2_path(
         y_mean=read_only([one.mean for one in centred]),
         given=given,
     )
-    report_end(path.message, len(path) - 1, wanted, strict)
+    if (text := end_in_words(path.message, len(path) - 1, wanted)) is not None:
+        warn_caller(text, RankExhaustedWarning)
     return path
 
 
