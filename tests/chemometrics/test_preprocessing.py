@@ -151,9 +151,9 @@ def test_rows_left_out_are_left_out_of_the_chain_too(spectra, method):
         rows = left.fold != fold
         expected = y[~rows] - fit(X[rows], y[rows]).predict(X[~rows])
         np.testing.assert_allclose(left.residuals[:, ~rows], expected, rtol=1e-7, atol=1e-9)
-    outside = METHODS[method].recipe(**options).fit(path.rows.design(), y)
+    outside = METHODS[method].recipe(**options).fit(path.rows.seen().X, y)
     assert np.abs(outside.left_out(cv=6).residuals - left.residuals).max() > 1e-6
-    np.testing.assert_allclose(path.predict(X), outside.predict(path.rows.design()))
+    np.testing.assert_allclose(path.predict(X), outside.predict(path.rows.seen().X))
     np.testing.assert_allclose(path.dof, outside.dof)
     again = path.recipe.fit(X, y)
     np.testing.assert_array_equal(again.coef, path.coef)

@@ -42,7 +42,7 @@ def test_an_average_over_recipes_draws_one_response_for_all():
     y = Y + model.noise_std * np.random.default_rng(0).standard_normal((3, 60))[1]
     parts = []
     for share, member in zip(model.shares, model.members, strict=True):
-        again = pls_path(member.path.rows.design(), y, 5, scale=False, solver="svd")
+        again = pls_path(member.path.rows.seen().X, y, 5, scale=False, solver="svd")
         parts += [(share * w, again.dof[m]) for m, w in enumerate(member.weights) if w > 0]
     w, d = np.array(sorted(parts, key=lambda part: part[1])).T
     assert found.draws[1] == pytest.approx(w @ d + np.cumsum(w)[:-1].sum(), rel=1e-5)

@@ -81,8 +81,10 @@ def test_select_explains_what_it_cannot_do(options, error, words):
 UNAVAILABLE = {
     "error is undefined for every model": lambda: made_result([[np.nan, np.nan]]).select(),
     "pearson is undefined for every model": lambda: made_result([[2, 1]]).select("pearson"),
-    "at least two folds": lambda: made_result([[2, 1]]).select(rule="one-standard-error"),
-    "two folds in which pearson is defined": lambda: made_from_predictions(
+    "best model has no standard error": lambda: made_result([[2, 1]]).select(
+        rule="one-standard-error"
+    ),
+    "no standard error .a single fold": lambda: made_from_predictions(
         [[1.0, 0.0, 2.0, 3.0, 5.0]], [0.0, 1.0, 2.0, 4.0, 4.0], [3, 2]
     ).select("pearson", "one-standard-error"),
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plsdof._core.exact import checked_rows
-from plsdof._core.inputs import Array, as_new_rows
+from plsdof._core.inputs import as_new_rows
 from plsdof._core.standardize import Observations
 from plsdof.errors import NotAvailableError
 
@@ -59,10 +59,6 @@ class TrainingRows:
     def seen(self) -> Observations:
         """Return the rows as the method sees them."""
         return self.require() if self.prepared is None else self.prepared
-
-    def design(self) -> Array:
-        """Return what `coef` multiplies, of the training rows. Shape (n_rows, p)."""
-        return np.asarray(self.seen().X)
 
     @property
     def n_features(self) -> int:

@@ -577,7 +577,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         See `plsdof.inference.coefficient_inference`.
         """
         found = self._inference(level, covariance)
-        limits: Array | DataFrame = inference.name_coefficients(
+        limits: Array | DataFrame = inference.name_features(
             np.column_stack([found.lower, found.upper]),
             getattr(self, "feature_names_in_", None),
             self._frames,

@@ -6,7 +6,7 @@ components; the bias of a regularised fit and the choice of m are not in it, and
 so in one line (``assumptions``). Intervals for new observations are those of held-out rows.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -74,40 +74,35 @@ def name_predictions(limits: Array, X: Any, responses: Sequence[str] | None = No
         columns = [(name, limit) for name in responses or () for limit in _LIMITS]
     if not named or not find_spec(library):
         return limits
-    return _frame(limits.reshape(len(limits), -1), columns, {"": rows}, library)
-
-
-def name_coefficients(limits: Array, features: Sequence[str] | None, library: str) -> Any:
-    """Name limits (p, 2) by features; an array without names, or without pandas."""
-    if features is None or not find_spec(library):
-        return limits
-    return _frame(limits, _LIMITS, {"feature": list(features)}, library)
+    values = limits.reshape(len(limits), -1)
+    if library == "polars":
+        names = [one if isinstance(one, str) else " ".join(one) for one in columns]
+        return _polars(dict(zip(names, values.T, strict=True)))
+    found = data_frame(dict(zip(columns, values.T, strict=True)))
+    return found if rows is None else found.set_axis(list(rows), axis=0)
 
 
 def name_features(values: Array, features: Sequence[str] | None, library: str) -> Any:
-    """Name (p,) values by features."""
+    """Name (p,) values, or (p, 2) limits, by features; in polars these are a column."""
     if features is None or not find_spec(library):
         return values
-    found = _frame(values[:, None], ["value"], {"feature": list(features)}, library)
-    return found["value"].rename(None) if library == "pandas" else found
-
-
-def _frame(values: Array, columns: Sequence[Any], rows: Mapping[str, Any], library: str) -> Any:
-    """Return (k, c) values as a frame whose rows have labels.
-
-    Polars has no index: labels with a heading are columns. Names in two parts are joined there.
-    """
+    columns = dict(
+        zip(
+            _LIMITS if values.ndim == 2 else ["value"],
+            values.T.reshape(-1, len(values)),
+            strict=True,
+        )
+    )
     if library == "polars":
-        import polars
+        return _polars({"feature": list(features)} | columns)
+    found = data_frame(columns, features)
+    return found if values.ndim == 2 else found["value"].rename(None)
 
-        joined = [one if isinstance(one, str) else " ".join(one) for one in columns]
-        labels = {heading: of for heading, of in rows.items() if heading}
-        return polars.DataFrame(labels | dict(zip(joined, values.T, strict=True)))
-    found = data_frame(dict(zip(columns, values.T, strict=True)))
-    index = list(rows.values())
-    if len(index) > 1:
-        return found.set_index(index).rename_axis(list(rows))
-    return found if index[0] is None else found.set_axis(list(index[0]), axis=0)
+
+def _polars(columns: dict[str, Any]) -> Any:
+    import polars
+
+    return polars.DataFrame(columns)
 
 
 # What inference returns: coefficients with their tests, and centres with limits
@@ -342,7 +337,7 @@ def coefficient_inference(
         level=as_level(level),
         degrees_of_freedom=root.df,
         noise_variance=root.noise_variance,
-        noise=noise_in_words(model, noise),
+        noise=known if isinstance(known := model.noise_level(noise), str) else "given",
         covariance=covariance,
         assumptions=f"{_held_fixed(model.label, covariance)}; p-values test E[coef] = 0, not that "
         "the true coefficient is 0.",
@@ -646,12 +641,6 @@ def _upper_excess_kurtosis(model: Model, share: Array) -> float:
 
 # Words and quantiles
 # -------------------
-
-
-def noise_in_words(model: Model, noise: Noise) -> str:
-    """Return where a noise variance comes from: the kind asked for, the usual one, or a number."""
-    level = model.noise_level(noise)
-    return level if isinstance(level, str) else "given"
 
 
 def _held_fixed(model: str, covariance: str) -> str:

@@ -90,7 +90,25 @@ class CrossValidation(LeftOut):
         Zero where predictions do not vary, so always for the empty model; nan where responses do
         not, so always for leave-one-out.
         """
-        return read_only(fold_correlations(self))
+        # Without the offset of y, which would cost the predictions digits.
+        y = self.y - np.average(self.y, weights=self.weights)
+        predictions, rounding = y - self.residuals, CONSTANT_ULPS * float(np.abs(y).max())
+        found = np.full((int(self.fold.max()) + 1, len(predictions)), np.nan)
+        for f in range(len(found)):
+            rows = np.flatnonzero((self.fold == f) & (self.weights > 0))
+            if len(rows) < 2 or np.ptp(y[rows]) <= CONSTANT_ULPS * np.abs(self.y[rows]).max():
+                continue
+            weights = self.weights[rows] / self.weights[rows].sum()
+            target = y[rows] - weights @ y[rows]
+            moved = predictions[:, rows] - (predictions[:, rows] @ weights)[:, None]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                # Two roots: the product of the sums may leave the range of floats.
+                unit = moved / np.sqrt(moved**2 @ weights)[:, None]
+                values = unit @ (weights * target) / np.sqrt(target**2 @ weights)
+            # A prediction that is the same for all rows, such as the mean, has no correlation.
+            varies = np.ptp(moved, axis=1) > rounding
+            found[f] = np.where(varies, np.clip(values, -1.0, 1.0), 0.0)
+        return read_only(found)
 
     @property
     def mean_correlation(self) -> Array:
@@ -133,7 +151,7 @@ class CrossValidation(LeftOut):
         if as_choice(rule, "rule", get_args(Rule)) == "minimum":
             position = global_minimum(loss)
         elif rule == "one-standard-error":
-            position = one_standard_error(loss, self._spread(by, global_minimum(loss)))
+            position = one_standard_error(loss, self._spread(by))
         elif by != "error":
             raise NotAvailableError(
                 f"The randomization test compares squared errors, not {by}; use by='error'."
@@ -211,7 +229,7 @@ class CrossValidation(LeftOut):
         sizes = f"{len(self.parameters)} models", f"{len(self.folds)} folds"
         return one_line(self, *sizes, n=self.folds[0].n_rows, repeats=self.repeats)
 
-    def _spread(self, by: str, best: int) -> Array:
+    def _spread(self, by: str) -> Array:
         """Return standard errors over folds, simplest model first."""
         values = self.std_error
         if by == "pearson":
@@ -220,36 +238,7 @@ class CrossValidation(LeftOut):
             squares = np.nansum((folds - self.mean_correlation) ** 2, axis=0) * self.repeats
             with np.errstate(invalid="ignore", divide="ignore"):
                 values = np.sqrt(squares / (defined * (defined - 1.0)))
-        values = values[self.order]
-        if np.isnan(values[best]):
-            raise NotAvailableError(
-                f"A standard error needs at least two folds in which {by} is defined; the best "
-                "model has one. Use rule='minimum', or more folds."
-            )
-        return values
-
-
-def fold_correlations(left: LeftOut) -> Array:
-    """Correlate predictions and responses of the rows that count, fold by fold. Shape (F, K)."""
-    # Without the offset of y, which would cost the predictions digits.
-    y = left.y - np.average(left.y, weights=left.weights)
-    predictions, rounding = y - left.residuals, CONSTANT_ULPS * float(np.abs(y).max())
-    found = np.full((int(left.fold.max()) + 1, len(predictions)), np.nan)
-    for f in range(len(found)):
-        rows = np.flatnonzero((left.fold == f) & (left.weights > 0))
-        if len(rows) < 2 or np.ptp(y[rows]) <= CONSTANT_ULPS * np.abs(left.y[rows]).max():
-            continue
-        weights = left.weights[rows] / left.weights[rows].sum()
-        target = y[rows] - weights @ y[rows]
-        moved = predictions[:, rows] - (predictions[:, rows] @ weights)[:, None]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            # Two roots: the product of the sums may leave the range of floats.
-            unit = moved / np.sqrt(moved**2 @ weights)[:, None]
-            values = unit @ (weights * target) / np.sqrt(target**2 @ weights)
-        # A prediction that is the same for all rows, such as the mean, has no correlation with y.
-        varies = np.ptp(moved, axis=1) > rounding
-        found[f] = np.where(varies, np.clip(values, -1.0, 1.0), 0.0)
-    return found
+        return np.asarray(values[self.order])
 
 
 def sign_flip_p_values(losses: Array, best: int, n_permutations: int, rng: Any) -> Array:
@@ -269,16 +258,9 @@ def sign_flip_p_values(losses: Array, best: int, n_permutations: int, rng: Any) 
     reached = np.ones(d.shape[1])
     at_once = max(1, _SIGNS_AT_ONCE // max(d.shape))
     for done in range(0, flips, at_once):
-        signs = _random_signs(rng, min(at_once, flips - done), len(d))
+        signs = np.copysign(1.0, rng.random((min(at_once, flips - done), len(d))) - 0.5)
         reached += np.count_nonzero(signs @ d >= observed, axis=0)
     return np.where(np.isnan(observed), np.nan, reached / (1.0 + flips))
-
-
-def _random_signs(rng: np.random.Generator, n_patterns: int, n_rows: int) -> Array:
-    signs = rng.random((n_patterns, n_rows))
-    signs -= 0.5
-    np.copysign(1.0, signs, out=signs)
-    return signs
 
 
 def _require_defined(scores: Array, by: str) -> None:
@@ -292,15 +274,6 @@ def _require_defined(scores: Array, by: str) -> None:
 
 # Cross-validation of any path: fits on the held-out rows
 # ------------------------------------------------------
-
-
-def _why_cut(size: int, wanted: int, fold: int, message: str = "") -> str:
-    if size >= wanted:
-        return ""
-    return (
-        f"{wanted - size} of {wanted} models are left out because fold {fold} supports {size} "
-        f"only. {message}"
-    ).rstrip()
 
 
 def cross_validate(
@@ -403,10 +376,11 @@ def cross_validate(
     last = int(np.argmax(exhausted[K])) if len(exhausted) > K else 0
     cut = {name: values[:K] for name, values in found.items()}
     cut["order"] = found["order"][found["order"] < K]
-    words = {
-        "parameter_name": fitted.parameter_name,
-        "message": _why_cut(K, wanted, last, "The data support no more components."),
-    }
+    why = (
+        f"{wanted - K} of {wanted} models are left out because fold {last} supports {K} only. "
+        "The data support no more components."
+    )
+    words = {"parameter_name": fitted.parameter_name, "message": why if wanted > K else ""}
     tests = [kept[test] for test in split.tests]
     weights = None
     if given.weights is not None:

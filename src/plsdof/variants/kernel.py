@@ -363,10 +363,6 @@ class KernelRows(TrainingRows):
         rows = as_new_rows(X_new, self.n_features, self.names, holes=holes)
         return self.inputs.values(self.before.transform(rows))
 
-    def design(self) -> Array:
-        """Return the kernel matrix of the training rows."""
-        return self.inputs.training_values()
-
     @property
     def is_dual(self) -> bool:
         """True: `coef` has one entry per training row."""
