@@ -30,7 +30,10 @@ def started(page, table):
 def test_a_response_of_text_is_shown_and_listed_as_a_trial(page, table):
     found = started(page, table)
     assert found["content"] is None
-    assert "<svg" in found["parts"]["found"]
+    # Importance over the wavelengths, from left to right; the pictures follow light and dark.
+    assert found["classes"]["positions"] == sorted(found["classes"]["positions"])
+    assert len(found["classes"]["positions"]) == len(found["classes"]["vip"])
+    assert "<svg" not in found["parts"]["found"]
     assert "<script" not in found["parts"]["found"]
     (trial,) = found["state"]["trials"]
     assert 0 <= trial["summary"]["errors"]["misclassified"] < 0.3

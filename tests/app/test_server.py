@@ -252,7 +252,7 @@ def test_a_table_without_spectra_waits_for_its_response(page):
     assert "response" not in state["options"]
     found = page.client.get("/table").json()
     assert found["error"] == {}
-    assert {one["role"] for one in found["columns"]} == {"left out"}
+    assert {one["role"] for one in found["columns"]} == {""}
     assert page.client.get("/view").status_code == 422
     assert page.client.get("/predictions").status_code == 422
     event(page, do="set", options={"response": ["nowhere"]})

@@ -84,8 +84,8 @@ def test_a_new_step_after_undo_takes_the_place_of_what_was_undone(session):
     assert session.state.options["cv"] == "10"
     assert [one.words for one in session.state.steps] == [
         "Table corn.csv",
-        "Response fat",
-        "Cv 10",
+        "Response: fat",
+        "Cross-validation: 10 folds",
     ]
     with pytest.raises(InvalidInputError):
         session.apply({"do": "redo"})

@@ -93,6 +93,17 @@ def test_rows_of_only_one_table_are_named(tmp_path, theirs):
     assert "'Mittelwert'" in found.notes[-1]
 
 
+def test_rows_that_are_not_found_have_no_value_in_any_of_several_columns(tmp_path):
+    table = spectra(tmp_path, TEXTS)
+    (tmp_path / "lab.csv").write_text(
+        "\n".join(["Sample,fat,salt", *(f"{one},{i},{2 * i}" for i, one in enumerate(TEXTS[1:]))])
+    )
+    found = join_responses(table, read_table(tmp_path / "lab.csv"), ["fat", "salt"])
+    values = found.numbers(("fat", "salt"))
+    assert np.isnan(values[0]).all()
+    assert values[1:].tolist() == [[i, 2 * i] for i in range(N - 1)]
+
+
 def test_replicates_share_a_response(tmp_path):
     for ids in (TEXTS, NUMBERS):
         other = laboratory(tmp_path, ids, "Probe")

@@ -530,14 +530,14 @@ _TESTS = {
         "t of the slope {}significant",
     ),
     "coverage": ("beta-binomial, 1 - a", "Reference values {}too often outside of their intervals"),
-    "unlike": ("beta-binomial, 1 - a", "Rows {}too often unlike the calibration rows (T^2 or Q)"),
+    "unlike": ("beta-binomial, 1 - a", "Rows {}too often unlike the calibration rows (T² or Q)"),
     "moving average": (
         "sd t(1 - a/2n; n_c - d)",
         "Moving average of errors over their expected sizes {}too far from zero",
     ),
 }
 ALL_UNLIKE = (
-    "All {count} rows are unlike the calibration rows (T^2 or Q above the limit): check "
+    "All {count} rows are unlike the calibration rows (T² or Q above the limit): check "
     "instrument, units and wavelength axis."
 )
 

@@ -84,14 +84,14 @@ def _elsewhere(table: Table, wanted: Sequence[str]) -> str:
 def row_labels(table: Table, label: str | None, *, repeats: bool = False) -> Labels | None:
     """Return what names the rows: the column asked for, else a text that is never repeated.
 
-    With ``repeats``, else a text that is repeated in the fewer half of the rows.
+    With ``repeats``, else a text that names two rows at most, on average.
     """
     if label is not None:
         return labels_of(table, find_column(label, table.names))
     texts = (name for name in table.names if table.is_text(name))
     counts = {name: int(table.frame[name].nunique()) for name in texts}
     name = max(counts, key=counts.__getitem__, default="")
-    if counts and (counts[name] == len(table) or (repeats and 2 * counts[name] > len(table))):
+    if counts and (counts[name] == len(table) or (repeats and 2 * counts[name] >= len(table))):
         return labels_of(table, name)
     is_unique = len(table.row_names) == len(set(table.row_names)) == len(table) > 0
     return np.array(table.row_names, dtype=np.str_) if is_unique else None

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from plsdof.errors import InvalidInputError
 from plsdof.models.writing import plain
 from plsdof.workbench.app.session import (
+    SETTINGS,
     Adjust,
     Event,
     Fitted,
@@ -85,6 +86,7 @@ class Desk:
             "revision": state.revision,
             "files": list(state.files),
             "options": options,
+            "settings": SETTINGS,
             "steps": [
                 {"words": one.words, "at": one.at, "why": one.why, "done": i < state.place}
                 for i, one in enumerate(state.steps)

@@ -175,13 +175,72 @@ def in_words(options: Options) -> str:
     Examples
     --------
     >>> in_words({"file": "a.csv", "chain": [["snv", True]], "cv": "5", "excluded": {"3": "x"}})
-    'snv, cv 5, 1 row excluded'
+    'snv, cross-validation: 5 folds, 1 row excluded'
     """
     own = ("file", "response", "chain", "excluded")
-    said = [text for text, is_on in options.get("chain", ()) if is_on]
-    said += [f"{k.replace('_', ' ')} {_shown(v)}" for k, v in options.items() if k not in own]
+    said = _steps(options.get("chain", ()))
+    said += [_said(name, value) for name, value in options.items() if name not in own]
     said += [f"{plural(len(rows), 'row')} excluded"] if (rows := options.get("excluded")) else []
     return ", ".join(said) or "as measured"
+
+
+# What the page offers to set: its name, and values with the words for them, the default first.
+SETTINGS: dict[str, tuple[str, tuple[tuple[Any, str], ...]]] = {
+    "method": ("Method", ((None, "PLS"), ("pcr", "PCR"), ("ridge", "ridge"))),
+    "criterion": (
+        "Size chosen by",
+        ((None, "cross-validation"), ("average", "weighted average of sizes"), ("bic", "BIC"),
+         ("aic", "AIC"), ("gcv", "GCV"), ("gmdl", "gMDL")),
+    ),
+    "cv": (
+        "Cross-validation",
+        ((None, "default"), ("loo", "leave one out"), ("5", "5 folds"), ("10", "10 folds"),
+         ("20", "20 folds")),
+    ),
+    "scale": ("Scaling", ((None, "default"), (True, "unit variance"), (False, "centred only"))),
+    "split": (
+        "Test set",
+        ((None, "none"), ("random:0.3", "30 % at random"),
+         ("kennard-stone:0.3", "30 % by Kennard-Stone"), ("spxy:0.3", "30 % by SPXY"),
+         ("duplex:0.3", "30 % by DUPLEX"), ("last:0.3", "the last 30 %")),
+    ),
+    "missing": (
+        "Missing values",
+        ((None, "not allowed"), ("drop", "leave out the rows"), ("interpolate", "interpolate"),
+         ("impute", "impute")),
+    ),
+    "components": ("Components", ((None, "recommended"),)),
+    "max_components": (
+        "Most components", ((None, "default"), (5, "5"), (10, "10"), (20, "20"), (40, "40")),
+    ),
+    "level": ("Interval level", ((None, "95 %"), (0.9, "90 %"), (0.99, "99 %"))),
+}  # fmt: skip
+# What other options are called in the history and in the list of trials.
+_CALLED = {
+    "groups": "kept together",
+    "label": "samples named by",
+    "features": "only columns",
+    "exclude": "without columns",
+    "na": "codes of missing values",
+    "ids_alike": "names that differ by signs are the same",
+    "response_file": "reference values",
+    "test": "test set",
+    "header_row": "line with the names",
+    "transpose": "names in the first column",
+}
+
+
+def _said(name: str, value: Any) -> str:
+    """Say what an option is set to."""
+    called, values = SETTINGS.get(name, (_CALLED.get(name, name.replace("_", " ")), ()))
+    words = next((words for known, words in values if known == value), _shown(value))
+    return f"{called[:1].lower()}{called[1:]}: {words}"
+
+
+def _steps(chain: Sequence[Sequence[Any]]) -> list[str]:
+    """Name the steps of preprocessing that are switched on."""
+    on = [text for text, is_on in chain if is_on]
+    return ["preparation chosen automatically" if one == "auto" else one for one in on]
 
 
 def plain_name(name: str, most: int = 100) -> str:
@@ -271,8 +330,7 @@ class Set(Stepping, frozen=True, kw_only=True, tag="set"):
                 state.file(str(self.options[name]))
         merged = {**state.options, **self.options}
         found = {name: value for name, value in merged.items() if not _is_nothing(value)}
-        said = (f"{name.replace('_', ' ')} {_shown(value)}" for name, value in self.options.items())
-        words = ", ".join(said)
+        words = ", ".join(_said(name, value) for name, value in self.options.items())
         return found, words[:1].upper() + words[1:]
 
 
@@ -283,6 +341,8 @@ def _is_nothing(value: Value) -> bool:
 def _shown(value: Value) -> str:
     if _is_nothing(value):
         return "default"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -292,7 +352,7 @@ class Prepare(Stepping, frozen=True, kw_only=True, tag="prepare"):
     chain: Chain
 
     def step(self, state: State) -> tuple[Options, str]:  # noqa: D102
-        on = ", ".join(text for text, is_on in self.chain if is_on) or "none"
+        on = ", ".join(_steps(self.chain)) or "none"
         chain = [list(one) for one in self.chain]
         return {**state.options, "chain": chain}, f"Preprocessing: {on}"
 

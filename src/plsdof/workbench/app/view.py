@@ -21,7 +21,7 @@ from plsdof._core.inputs import Array
 from plsdof._core.remarks import Remark
 from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, PlsdofError
-from plsdof.plotting.style import feature_axis, readable
+from plsdof.plotting.style import feature_axis, is_curve, readable
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import Rows, TableProblem, data_texts
@@ -211,7 +211,7 @@ class Workbench:
         self.report("2 of 2: preparing the pictures")
         classes_shown, found, content = None, None, None
         if isinstance(analysis, ClassAnalysis):
-            found = said_content(analysis.result, analysis.picture())
+            found = said_content(analysis.result)
             parts = {"found": fragment("said", found | {"notes": []})}
             classes_shown = _class_pictures(analysis)
         else:
@@ -381,7 +381,8 @@ def _roles(table: Table, options: Options, data: Any) -> dict[str, str]:
     given = {str(options.get("groups")): "groups", str(options.get("label")): "id"}
     given |= dict.fromkeys(options.get("response", ()), "response")
     used = () if data is None else data.names
-    roles = dict.fromkeys(table.names, "left out") | dict.fromkeys(used, "predictor")
+    roles = dict.fromkeys(table.names, "" if data is None else "left out")
+    roles |= dict.fromkeys(used, "predictor")
     if data is not None and not options.get("label"):
         roles |= _named_by(table, data)
     return roles | {name: role for name, role in given.items() if name in roles}
@@ -500,6 +501,8 @@ def answer(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
         title, said = plural(int(m.n_components_), "component"), data_texts(analysis.data)
         return {"title": title, "facts": facts, "remarks": list(map(_remark, said))}
     model, left, facts = analysis.model, analysis.left_out, []
+    if analysis.selection.recipe_name:
+        facts += [("preparation", analysis.selection.recipe_name)]
     if left is not None:
         squares = model.left_out_residuals**2
         spread = np.std(squares) / (2 * model.rmse * np.sqrt(len(squares))) if model.rmse else 0.0
@@ -527,7 +530,8 @@ def _class_pictures(analysis: ClassAnalysis) -> dict[str, Any]:
     share = np.exp(left.log_proba[m][np.arange(len(left.codes)), left.codes])
     labels = data.rows.labels
     vip = np.asarray(model.vip()) if m else np.zeros(0)
-    largest = np.argsort(-vip, kind="stable")[:_BINS]
+    axis = feature_axis(names, data.shape[1])
+    places = axis.order if is_curve(axis) and m else np.argsort(-vip, kind="stable")[:_BINS]
     return {
         "names": [readable(str(one), 40) for one in model.classes_],
         "of": left.codes.tolist(),
@@ -540,8 +544,10 @@ def _class_pictures(analysis: ClassAnalysis) -> dict[str, Any]:
         "matrix": analysis.errors[LEFT_OUT].matrix.tolist(),
         "probability": rounded(share),
         "scores": [rounded(one) for one in model.x_scores_[:, :2].T] if m > 1 else None,
-        "vip": rounded(vip[largest]),
-        "largest": [readable(names[j], 40) for j in largest],
+        "vip": rounded(vip[places]),
+        "largest": [readable(names[j], 40) for j in places],
+        "axis": axis.title,
+        "positions": [axis.positions[j] for j in places] if is_curve(axis) and m else None,
     }
 
 

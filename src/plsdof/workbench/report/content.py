@@ -243,7 +243,7 @@ def in_tables(result: Result) -> dict[str, Any]:
             {
                 "name": name,
                 "title": readable(one.title),
-                "caption": readable(one.caption, 900),
+                "caption": readable(one.caption, 900) if one.caption else "",
                 "columns": [
                     [key, f"{readable(column.label)}{f', {column.unit}' * bool(column.unit)}"]
                     for key, column in one.labelled.items()

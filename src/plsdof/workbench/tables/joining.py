@@ -156,8 +156,8 @@ def join_responses(
             rows = plural(int(np.count_nonzero(places < 0)), "row")
             note += f"; {rows} not found there: {listed(lost, 5, shortened)}"
         note += f"; only there: {listed(extra, 5, shortened)}." if extra else "."
-    found = other.frame[list(responses)].iloc[np.where(places < 0, 0, places)]
-    found = found.reset_index(drop=True).where((places >= 0)[:, None])
+    known_rows = other.frame[list(responses)].reset_index(drop=True)
+    found = known_rows.reindex(places).reset_index(drop=True)  # no row is at place -1
     known = {name.casefold() for name in responses}
     kept = [name for name in table.names if name.casefold() not in known]
     return replace(

@@ -56,7 +56,7 @@ function showStanding() {
   const { file, response } = session.options;
   const number = session.trials.findIndex((one) => one.key === session.trial);
   const now = session.trials[number];
-  const parts = [file, (response || []).join(", "), now && "trial " + (number + 1) + ": " + now.words + (now.summary && now.summary.model ? ", " + now.summary.model : "")];
+  const parts = [file, (response || []).join(", "), now && "trial " + (number + 1) + " (" + now.words + ")" + (now.summary && now.summary.model ? ", " + now.summary.model : "")];
   const released = session.released.map((one) => one.response + ": " + one.name).join(", ");
   byId("standing").replaceChildren(...[...parts, released ? "released " + released : "nothing released", "saved"].filter(Boolean).flatMap((text, i) => [i ? " · " : "", element("bdi", cut(text, 80))]));
   byId("standing").hidden = !file;

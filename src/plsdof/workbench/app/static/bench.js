@@ -1,13 +1,19 @@
 // The workbench: preparation on the left, four linked pictures, the answer on the right.
 const PREPARATIONS = {
-  snv: ["Standard normal variate"],
-  msc: ["Scatter correction (MSC)"],
-  savgol: ["Savitzky-Golay derivative", ["window", 11], ["degree", 2], ["derivative", 1]],
-  smooth: ["Savitzky-Golay smoothing", ["window", 11], ["degree", 2]],
+  snv: ["SNV (standard normal variate)"],
+  msc: ["MSC (scatter correction)"],
+  savgol: ["Derivative (Savitzky-Golay)", ["window", 11], ["degree", 2], ["derivative", 1]],
+  smooth: ["Smoothing (Savitzky-Golay)", ["window", 11], ["degree", 2]],
   detrend: ["Detrending"],
   baseline: ["Baseline correction"],
   center: ["Centring of spectra"],
   autoscale: ["Autoscaling of columns"],
+};
+// A step as a person says it: what it is, and its numbers.
+const stepWords = (text) => {
+  const [key, ...numbers] = text.split(":");
+  const [label] = PREPARATIONS[key] || [key];
+  return [label, ...numbers].join(", ");
 };
 const chain = () => session.options.chain || [];
 const prepare = (steps) => send({ do: "prepare", chain: steps });
@@ -19,10 +25,10 @@ function showChain() {
   const moved = (i, j) => steps.map((one, k) => (k === i ? steps[j] : k === j ? steps[i] : one));
   const items = steps.map(([text, on], i) => {
     const box = made("input", { type: "checkbox", checked: on, onchange: () => prepare(steps.map((one, k) => (k === i ? [text, !on] : one))) });
-    const name = (what) => ({ "aria-label": what + " " + text });
+    const name = (what) => ({ "aria-label": what + " " + stepWords(text) });
     return element(
       "li",
-      element("label", box, " " + text),
+      element("label", box, " " + stepWords(text)),
       button("↑", () => prepare(moved(i, i - 1)), Object.assign({ disabled: i === 0 }, name("Earlier:"))),
       button("↓", () => prepare(moved(i, i + 1)), Object.assign({ disabled: i === steps.length - 1 }, name("Later:"))),
       button("×", () => prepare(steps.filter((_, k) => k !== i)), name("Remove"))
@@ -59,6 +65,7 @@ function showRanges() {
   const { features: kept, exclude } = session.options;
   const now = (kept ? "Kept: " + kept.join(", ") + ". " : "") + (exclude ? "Left out: " + exclude.join(", ") + "." : "");
   byId("ranges").replaceChildren(...chips, " " + now);
+  byId("ranges-of-spectra").hidden = Boolean(content) && features.word === "predictor";
   byId("range-keep").disabled = byId("range-drop").disabled = !ranges.length;
   byId("range-all").disabled = !kept && !exclude;
 }
@@ -94,7 +101,7 @@ let colouring = "";
 function showColours() {
   const names = columns.filter((one) => one.role !== "predictor").map((one) => one.name);
   const box = byId("colour");
-  box.replaceChildren(made("option", { value: "" }, "colour: response"), ...names.map((name) => made("option", { value: name }, cut(name, 40))));
+  box.replaceChildren(made("option", { value: "" }, "by response"), ...names.map((name) => made("option", { value: name }, cut(name, 40))));
   colouring = names.includes(colouring) ? colouring : "";
   box.value = colouring;
 }
@@ -178,7 +185,7 @@ function showRail() {
 // The sample to look at first: the most unusual one, or the one that is least likely of its class.
 function lookFirst() {
   const [one] = content ? rows.suspects : [];
-  const least = classes ? classes.probability.indexOf(Math.min(...classes.probability)) : -1;
+  const least = classes ? classes.probability.findIndex((one) => one < 0.5 && one === Math.min(...classes.probability)) : -1;
   const i = one ? rows.number.indexOf(one.row) : least;
   if (!one && i < 0) return [];
   const why = one ? one.why + " beyond the limit" : "the probability of its class is " + brief(classes.probability[i]);
@@ -220,6 +227,7 @@ const MEASURES = [["fitted", "Fitted"], ["left_out", "Cross-validated"], ["resid
 
 // The four pictures of a response of text: what differs, errors, confusions, scores by class.
 function drawBars() {
+  if (classes.positions) return [[{ x: classes.positions, y: classes.vip, mode: "lines", line: { color: theme.lines[0] }, hovertext: classes.largest.map((name, k) => name + ": VIP " + shown(classes.vip[k])) }], layout(wavelengthAxis(classes.axis), axis("importance (VIP)", { tozero: true }), { limits: limit("y", 1), showlegend: false })];
   const places = classes.largest.map((_, k) => k);
   const all = { x: places.flatMap((k) => [0, classes.vip[k], null]), y: places.flatMap((k) => [k, k, null]), mode: "lines", line: { color: theme.lines[0], width: 9 }, hovertext: places.flatMap((k) => ["", classes.largest[k] + ": VIP " + shown(classes.vip[k]), ""]) };
   const y = axis("", { tickvals: places, ticktext: classes.largest.map((one) => cut(one, 16)), range: [places.length - 0.4, -0.6] });
@@ -320,7 +328,7 @@ function showSamples() {
     box.checked = state.marked.includes(i);
     box.addEventListener("change", () => mark(box.checked ? [...state.marked, i] : state.marked.filter((k) => k !== i)));
     const why = kinds.filter(([kind]) => one.flags[i] & bit(kind)).map(([, name]) => name).join(", ");
-    return [box, element("bdi", (rows.labels ? "" : "row ") + cut(rowName(i), 30)), shown(rows.observed[i]), ...known.map(([key]) => brief(one[key][i])), why];
+    return [box, element("bdi", (rows.labels ? "" : "row ") + cut(rowName(i), 30)), shown(rows.observed[i]), ...known.map(([key]) => brief(one[key][i])), made("td", { className: "text" }, why)];
   });
   fillTable("samples", head, body);
 }
@@ -344,41 +352,24 @@ function showHistory() {
 }
 
 // How the model is made: all changes are one step, when they are applied.
-/** @type {[string, string, string[][]][]} */
-const CHOICES = [
-  ["method", "Method", [["", "PLS"], ["pcr", "PCR"], ["ridge", "ridge"]]],
-  ["criterion", "Size chosen by", [["", "cross-validation"], ["average", "weighted average of sizes"], ["bic", "BIC"], ["aic", "AIC"], ["gcv", "GCV"], ["gmdl", "gMDL"]]],
-  ["cv", "Cross-validation", [["", "default"], ["loo", "leave one out"], ["5", "5 folds"], ["10", "10 folds"], ["20", "20 folds"]]],
-  ["scale", "Scaling", [["", "default"], ["true", "unit variance"], ["false", "centred only"]]],
-  ["split", "Test set", [["", "none"], ["random:0.3", "30 % at random"], ["kennard-stone:0.3", "30 % by Kennard-Stone"], ["spxy:0.3", "30 % by SPXY"], ["duplex:0.3", "30 % by DUPLEX"], ["last:0.3", "the last 30 %"]]],
-  ["missing", "Missing values", [["", "not allowed"], ["drop", "leave out the rows"], ["interpolate", "interpolate"], ["impute", "impute"]]],
-  ["components", "Components", [["", "recommended"]]],
-  ["max_components", "Most components", [["", "default"], ["5", "5"], ["10", "10"], ["20", "20"], ["40", "40"]]],
-  ["level", "Interval level", [["", "95 %"], ["0.9", "90 %"], ["0.99", "99 %"]]],
-];
-const asValue = (name, text) => {
-  if (text === "") return null;
-  if (name === "scale") return text === "true";
-  return ["method", "criterion", "cv", "split", "missing"].includes(name) ? text : Number(text);
-};
-const optionNow = (name) => (session.options[name] === undefined ? "" : String(session.options[name]));
+const optionNow = (name) => JSON.stringify(session.options[name] === undefined ? null : session.options[name]);
 
 function showSettings() {
-  for (const [name] of CHOICES) {
-    const box = byId("settings").elements[name];
-    const now = optionNow(name);
-    if (![...box.options].some((one) => one.value === now)) box.append(made("option", { value: now }, now));
+  const form = byId("settings");
+  const words = (value, text) => made("option", { value: JSON.stringify(value) }, text);
+  if (!form.elements.length) {
+    const boxes = Object.entries(session.settings).map(([name, [label, values]]) => element("label", label + " ", made("select", { name: name }, ...values.map(([value, text]) => words(value, text)))));
+    form.append(...boxes, made("button", { type: "submit" }, "Apply"));
+  }
+  for (const box of form.querySelectorAll("select")) {
+    const now = optionNow(box.name);
+    if (![...box.options].some((one) => one.value === now)) box.append(words(JSON.parse(now), now));
     box.value = now;
   }
 }
 
-byId("settings").append(
-  ...CHOICES.map(([name, text, options]) => element("label", text + " ", made("select", { name: name }, ...options.map(([value, words]) => made("option", { value: value }, words))))),
-  made("button", { type: "submit" }, "Apply")
-);
 byId("settings").addEventListener("submit", (event) => {
   event.preventDefault();
-  const boxes = CHOICES.map(([name]) => byId("settings").elements[name]);
-  const changed = boxes.filter((box) => box.value !== optionNow(box.name));
-  if (changed.length) set(Object.fromEntries(changed.map((box) => [box.name, asValue(box.name, box.value)])));
+  const changed = [...event.target.querySelectorAll("select")].filter((box) => box.value !== optionNow(box.name));
+  if (changed.length) set(Object.fromEntries(changed.map((box) => [box.name, JSON.parse(box.value)])));
 });

@@ -45,7 +45,7 @@ async function showChecks() {
   }
 }
 
-const TESTS = { bias: "Bias", sep: "SEP", slope: "Slope (t)", coverage: "Outside their interval", unlike: "Unlike the calibration" };
+const TESTS = { bias: "Bias", sep: "SEP", slope: "Slope (t)", coverage: "Outside their interval", unlike: "Unlike the calibration", "moving average": "Moving average" };
 
 function checkParts(name, one, k) {
   const body = one.verdicts.map((test) => {
@@ -58,7 +58,7 @@ function checkParts(name, one, k) {
   return [
     made("p", { className: "verdict " + (one.passed ? "good" : "bad") }, (one.passed ? "✓ " : "✗ "), element("bdi", name), ": " + one.message),
     ...(one.chart.errors.length ? chart : []),
-    ...one.notes.map((text) => made("p", { className: "note" }, text)),
+    ...one.notes.filter((text) => text !== one.message).map((text) => made("p", { className: "note" }, text)),
     adjustForm(one),
     scrolled("Tests", tableOf(["Test", "Value", "Limit", "", ""], body)),
   ];

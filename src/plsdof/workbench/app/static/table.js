@@ -47,7 +47,9 @@ function drawTable(found) {
 
 // The card that asks: predict this column?
 function proposal(found) {
-  const [one] = columns.filter((column) => found.proposed.includes(column.name));
+  const [name] = found.proposed;
+  if (found.reference.includes(name)) return made("p", { className: "card", id: "proposal" }, button("Predict " + cut(name, 40), () => joined(name)), " of ", element("bdi", session.options.response_file), ".");
+  const one = columns.find((column) => column.name === name);
   if (!one) return made("p", { className: "note" }, "Which column is to be predicted? Choose “response” beside its name.");
   return made("p", { className: "card", id: "proposal" }, button("Predict " + cut(one.name, 40), () => changeRole(one, "response")), " ", bars(one), " " + found.rows + " values, " + (one.missing ? one.missing + " missing" : "none missing") + (one.text ? ", classes" : "") + ". Or choose “response” beside another column.");
 }
@@ -63,9 +65,12 @@ function referencePicker(found) {
   if (!found.reference.length) return "";
   const [now] = session.options.response || [""];
   const names = now ? found.reference : ["", ...found.reference];
-  const box = made("select", { onchange: (event) => set({ response: [event.target.value], missing: session.options.missing || null }) }, ...names.map((name) => made("option", { value: name, selected: name === now }, cut(name, 40))));
+  const box = made("select", { onchange: (event) => joined(event.target.value) }, ...names.map((name) => made("option", { value: name, selected: name === now }, cut(name, 40))));
   return made("p", { className: "row" }, element("label", "Predict, of ", element("bdi", session.options.response_file), ": ", box));
 }
+
+// Samples without a reference value are left out, and the workbench says which.
+const joined = (name) => set({ response: [name], missing: session.options.missing || "drop" });
 
 // Every column, with its role, its holes and its histogram; a search finds any of them.
 const MOST_LISTED = 30;
@@ -77,11 +82,12 @@ function columnPicker() {
 
 function listColumns(text) {
   const wanted = columns.filter((one) => one.name.toLowerCase().includes(text.trim().toLowerCase()));
-  const order = ["response", "id", "groups", "left out", "predictor"];
-  const rank = (one) => order.indexOf(one.role) - (one.text || one.bars.length ? 0.5 : 0);
+  // Those that are not one of a series, such as V1, V2, are rarely predictors.
+  const order = ["response", "id", "groups", "", "left out", "predictor"];
+  const rank = (one) => order.indexOf(one.role) - (one.text || one.bars.length ? 0.5 : 0) - (/\d$/.test(one.name) ? 0 : 0.2);
   const sorted = wanted.sort((one, other) => rank(one) - rank(other));
   const body = sorted.slice(0, MOST_LISTED).map((one) => {
-    const box = made("select", { "aria-label": "Role of " + one.name, onchange: (event) => changeRole(one, event.target.value) }, ...ROLES.map((role) => made("option", { value: role, selected: role === one.role }, role)));
+    const box = made("select", { "aria-label": "Role of " + one.name, onchange: (event) => changeRole(one, event.target.value) }, ...[...(one.role ? [] : [""]), ...ROLES].map((role) => made("option", { value: role, selected: role === one.role }, role)));
     box.dataset.role = one.role;
     return [element("bdi", cut(one.name, 40)), made("td", { className: "text" }, box), one.missing ? String(one.missing) : "", made("td", {}, bars(one)), made("td", { className: "text" }, element("bdi", one.values.join(", ")))];
   });

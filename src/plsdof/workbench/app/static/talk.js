@@ -164,7 +164,6 @@ function place(found) {
       else if (known) one.replaceWith(known);
     });
     const open = [...document.querySelectorAll("#folds > details[open]")].map((one) => one.id);
-    if (found.classes) fresh.replaceChildren(element("section", element("h2", "Errors by class"), ...fresh.childNodes));
     byId("fold-samples").hidden = Boolean(found.classes);
     byId("folds").replaceChildren(...[...fresh.querySelectorAll("section")].map((one) => folded(one, open)));
   });

@@ -211,12 +211,14 @@ function axesOf(across, up, box, plan, size, theme) {
   // Texts of ticks across that would touch each other are left out.
   const widest = Math.max(1, ...across.ticks.map((/** @type {any} */ one) => widthOf(one.text, size) + 10));
   const room = across.ticks.length > 1 ? Math.abs(across.ticks[1].at - across.ticks[0].at) * wide : wide;
-  const every = plan.x.tickvals && !plan.x.log ? 1 : Math.ceil(widest / Math.max(1, room));
+  const isNamed = plan.x.tickvals && !plan.x.log;
+  const every = isNamed ? 1 : Math.ceil(widest / Math.max(1, room));
   across.ticks.forEach((/** @type {any} */ one, /** @type {number} */ k) => {
     const x = left + wide * one.at;
     parts.push(grid(x, top, x, top + high, theme.grid), grid(x, top + high, x, top + high + 4, theme.reference));
-    const half = widthOf(one.text, size) / 2;
-    if (k % every === 0) parts.push(svg("g", { class: "xtick" }, svg("text", Object.assign({ x: Math.min(x, left + wide + 12 - half), y: top + high + 5 + size, "text-anchor": "middle" }, texts), one.text)));
+    const text = isNamed ? fitted(one.text, room - 6, size) : one.text;
+    const half = widthOf(text, size) / 2;
+    if (k % every === 0) parts.push(svg("g", { class: "xtick" }, svg("text", Object.assign({ x: Math.min(x, left + wide + 12 - half), y: top + high + 5 + size, "text-anchor": "middle" }, texts), text)));
   });
   up.ticks.forEach((/** @type {any} */ one) => {
     const y = top + high * (1 - one.at);
@@ -374,7 +376,7 @@ function drawNames(one, points, on) {
     const box = one.textside ? boxes[0] : boxes.find(isFree);
     if (!box) return;
     taken.push(box);
-    on.front.append(svg("text", { class: "name", fill: on.theme.ink, "font-size": 12, x: box.x, y: box.y + 4, "text-anchor": "middle" }, text));
+    on.front.append(svg("text", { class: "name", fill: on.theme.ink, stroke: on.theme.paper, "stroke-width": 3, "paint-order": "stroke", "font-size": 12, x: box.x, y: box.y + 4, "text-anchor": "middle" }, text));
   });
 }
 
