@@ -14,19 +14,21 @@ from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import plsdof
 from plsdof import cross_validate, degrees_of_freedom, pcr_path, pls_path, ridge_path
 from plsdof._core.fit import METHODS
 from plsdof.chemometrics import Preprocessor, preprocessed, q_residuals
-from plsdof.chemometrics.preprocessing import STEPS, UnitVariance
+from plsdof.chemometrics.preprocessing import STEPS
 from plsdof.chemometrics.rows import left_out_rows
 from plsdof.datasets import load_gasoline
 from plsdof.errors import InvalidInputError
 from plsdof.inference import prediction_interval
 
+# With the divisor n - 1 of the 40 rows that chains are fitted to.
+UNIT_VARIANCE = StandardScaler(), FunctionTransformer(partial(np.multiply, np.sqrt(39 / 40)))
 CHAINS = {
     "snv": (StandardNormalVariate(),),
     "msc": (MultiplicativeScatterCorrection(),),
@@ -36,7 +38,7 @@ CHAINS = {
     "detrend:2": (PolynomialCorrection(order=2),),
     "baseline:1e5:0.02": (AsLs(lam=1e5, penalty=0.02),),
     "center": (StandardScaler(with_std=False),),
-    "autoscale": (UnitVariance(),),
+    "autoscale": UNIT_VARIANCE,
     "savgol:15:2:1,snv": (
         SavitzkyGolay(window_length=15, polyorder=2, deriv=1),
         StandardNormalVariate(),
@@ -44,7 +46,7 @@ CHAINS = {
     "msc,detrend,autoscale": (
         MultiplicativeScatterCorrection(),
         PolynomialCorrection(order=1),
-        UnitVariance(),
+        *UNIT_VARIANCE,
     ),
 }
 SUPERVISED = {"adaptive"}
@@ -86,9 +88,11 @@ def test_unit_variance_divides_by_what_scale_divides_by(spectra):
     chain = pls_path(Preprocessor("autoscale").fit_transform(X), y, 3, scale=False)
     scaled = pls_path(X, y, 3)
     np.testing.assert_allclose(chain.dof, scaled.dof, rtol=1e-8)
-    np.testing.assert_allclose(np.std(UnitVariance().fit_transform(X), axis=0, ddof=1), 1.0)
+    np.testing.assert_allclose(
+        np.std(Preprocessor("autoscale").fit_transform(X), axis=0, ddof=1), 1.0
+    )
     constant = np.c_[X[:, :2], np.full(60, 7.0)]
-    np.testing.assert_array_equal(UnitVariance().fit_transform(constant)[:, 2], 0.0)
+    np.testing.assert_array_equal(Preprocessor("autoscale").fit_transform(constant)[:, 2], 0.0)
 
 
 def test_adaptive_columns_are_a_ridge_regression_away_from_unit_variance(spectra):

@@ -48,7 +48,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 from plsdof import PLSRegressor, RecipeRegressor, pcr_path, pls_path, ridge_path
 from plsdof.chemometrics import Preprocessor
-from plsdof.chemometrics.preprocessing import AdaptiveColumns
 from plsdof.complexity.regressors import degrees_of_freedom, monte_carlo_dof
 from plsdof.errors import InvalidInputError, NotAvailableError
 
@@ -230,10 +229,9 @@ def test_a_function_of_x_counts_as_blind(data):
     "model",
     [
         make_pipeline(Preprocessor("adaptive"), PLSRegressor(3)),
-        make_pipeline(AdaptiveColumns(), PLSRegressor(3)),
         RecipeRegressor(3, recipes=["adaptive"]),
     ],
-    ids=["step", "columns", "recipe"],
+    ids=["step", "recipe"],
 )
 def test_a_step_that_looks_at_y_is_counted_by_perturbing_it(model):
     """The formula, which takes the columns for given, is far from the derivative of the whole."""

@@ -146,7 +146,6 @@ def test_fitted_models_are_kept_in_files(model, tmp_path):
 
 
 def test_preprocessing_of_spectra_is_kept_in_files(tmp_path):
-    pytest.importorskip("chemotools")
     positive = TABLE + 10.0
     pipeline = make_pipeline(Preprocessor("snv"), PLSRegressor(2, scale=False)).fit(positive, Y)
     save_model(pipeline, tmp_path / "model.json")

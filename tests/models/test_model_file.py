@@ -712,7 +712,6 @@ def test_scalers_of_a_pipeline_become_a_chain(tmp_path):
 
 
 def test_steps_of_a_pipeline_and_of_a_recipe_are_both_kept(tmp_path):
-    pytest.importorskip("chemotools", reason="preprocessing needs plsdof[spectra]")
     rows = X + 10.0
     fitted = make_pipeline(StandardScaler(), RecipeRegressor(recipes=["snv"])).fit(rows, Y)
     model = kept(fitted, tmp_path)

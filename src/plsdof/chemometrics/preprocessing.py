@@ -1,4 +1,4 @@
-"""Preprocessing of spectra by chemotools, as one scikit-learn transformer.
+"""Preprocessing of spectra, as one scikit-learn transformer.
 
 A chain is written as words with commas between them, each with its parameters after colons:
 
@@ -32,9 +32,8 @@ import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from importlib import import_module
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -44,12 +43,198 @@ from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, as_weights
 from plsdof._core.moments import Moments, block_moments
 from plsdof._core.recipe import Recipe
-from plsdof._core.standardize import constant_between, require_enough
+from plsdof._core.rows import Block
+from plsdof._core.standardize import require_enough
+from plsdof.chemometrics.missing import LowRankImputer
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.large.blocks import RowBlocks, Rows
 
-# The steps: their parameters, the transformer behind each, and what it learns from rows
+# What steps learn, by name: (p,) or (p, k) arrays
+Learned = Mapping[str, Array]
+# Values that differ by a smaller share are equal up to rounding.
+_FLAT = 1e-12
+
+# Steps that treat each row by itself
+# -----------------------------------
+
+
+def _snv(rows: Array, _: Learned) -> Array:
+    """Return rows with mean 0 and variance 1 (Barnes, Dhanoa & Lister 1989)."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(centred / np.sqrt(np.mean(centred**2, axis=1, keepdims=True)))
+
+
+def _filtered(rows: Array, _: Learned, window_length: int, polyorder: int, deriv: int = 0) -> Array:
+    """Smooth rows, or take derivatives; beyond the ends they go on as they end."""
+    from scipy.signal import savgol_filter  # importing it takes half a second
+
+    return np.asarray(savgol_filter(rows, window_length, polyorder, deriv, mode="nearest"))
+
+
+def _detrended(rows: Array, _: Learned, order: int) -> Array:
+    """Take a polynomial over the columns off each row."""
+    places = np.arange(rows.shape[1])
+    return np.asarray(rows - np.polyval(np.polyfit(places, rows.T, order), places[:, None]).T)
+
+
+def _above_baseline(rows: Array, _: Learned, lam: float, penalty: float) -> Array:
+    """Take a smooth line below each row off it."""
+    try:
+        from chemotools.baseline import AsLs
+    except ImportError as error:
+        raise MissingExtraError("chemotools", "spectra", "The step baseline") from error
+    made = AsLs(lam=lam, penalty=penalty).fit(rows)
+    # It would begin with weights from the first row; where it ends is the same.
+    made.w_init_ = np.ones(rows.shape[1])
+    return np.asarray(made.transform(rows))
+
+
+def _window(rows: Array, _: Learned, first: int, end: int) -> Array:
+    """Return some neighbouring columns."""
+    return rows[:, first:end]
+
+
+# Steps that learn from rows: in memory, or from moments of rows that are read in blocks
 # --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Training:
+    """Rows with positive weights that a step learns from, in blocks unless there is ``block``."""
+
+    step: str
+    block: Block | None = None
+    blocks: Rows | None = None
+
+    @property
+    def moments(self) -> Moments:
+        """Means, sums of squares and extrema of the columns; one pass over the rows."""
+        work = partial(block_moments, products=False)
+        if self.block is not None:
+            return work(self.block)
+        assert self.blocks is not None
+        found = self.blocks.reduce(work, Moments.merge, f"What {self.step} learns")
+        if not found.n_rows:
+            raise InvalidInputError(f"{self.step} learns from rows, and there are none.")
+        return found
+
+    @property
+    def rows(self) -> Block:
+        """The rows themselves."""
+        if self.block is None:
+            mean = "use msc, whose reference is the mean"
+            advice = mean if self.step == "msc" else "read it into memory (--in-memory)"
+            raise InvalidInputError(
+                f"{self.step} needs all rows at once, but the table is read piece by piece; "
+                f"{advice}."
+            )
+        return self.block
+
+
+def _reference(training: _Training, method: str) -> Learned:
+    """Learn the mean or median of weighted rows."""
+    if method == "mean":
+        return {"reference_": training.moments.x_mean}
+    rows, weights = training.rows.X, training.rows.weights
+    if weights is None:
+        return {"reference_": np.median(rows, axis=0)}
+    order = np.argsort(rows, axis=0)
+    reached = np.cumsum(weights[order], axis=0) / weights.sum()
+    half = 0.5 * (1.0 + np.array([-1.0, 1.0]) * _FLAT)  # between two rows it is their mean
+    both = [np.argmax(reached >= one, axis=0)[None] for one in half]
+    ends = [np.take_along_axis(rows, np.take_along_axis(order, one, 0), 0)[0] for one in both]
+    return {"reference_": np.asarray((ends[0] + ends[1]) / 2.0)}
+
+
+def _corrected(rows: Array, learned: Learned, **_: Any) -> Array:
+    """Take the intercept of its line on the reference off each row, and divide by the slope."""
+    reference = learned["reference_"]
+    if np.ptp(reference) <= _FLAT * np.abs(rows).max(initial=0.0):
+        raise InvalidInputError(
+            "msc is not defined: its reference, the middle of all rows, does not vary over the "
+            "columns. Use it before other steps, or use snv."
+        )
+    level = reference.mean()
+    slope = rows @ (reference - level) / np.sum((reference - level) ** 2)
+    return np.asarray((rows - rows.mean(axis=1, keepdims=True)) / slope[:, None] + level)
+
+
+def _means(training: _Training) -> Learned:
+    return {"mean_": training.moments.x_mean}
+
+
+def _deviations(training: _Training) -> Learned:
+    """Learn means and standard deviations, 1 of a column that does not vary."""
+    found = training.moments
+    return {"mean_": found.x_mean, "scale_": np.where(found.constant, 1.0, _spread(found))}
+
+
+def _block_deviations(training: _Training, sizes: tuple[int, ...]) -> Learned:
+    """Learn means, and roots of the total variances of blocks of columns: all have the same say.
+
+    PLS of such columns is multiblock PLS (MB-PLS with deflation by the super-scores; Westerhuis,
+    Kourti & MacGregor 1998, Journal of Chemometrics 12, 301-321), with its Degrees of Freedom.
+    """
+    found = training.moments
+    if sum(sizes) != len(found.x_mean) or 0 in sizes:
+        raise InvalidInputError(
+            f"blocks must cover the {len(found.x_mean)} columns; got sizes {sizes}, which cover "
+            f"{sum(sizes)}. Write blocks:700+12 for 700 columns, then 12."
+        )
+    roots = np.sqrt(np.add.reduceat(_spread(found) ** 2, np.cumsum((0, *sizes))[:-1]))
+    return {"mean_": found.x_mean, "scale_": np.repeat(np.where(roots > 0, roots, 1.0), sizes)}
+
+
+def _spread(moments: Moments) -> Array:
+    """Return standard deviations with divisor n - 1; of one row they are nan."""
+    with np.errstate(invalid="ignore"):
+        return np.sqrt(moments.squares / (moments.n - 1.0))
+
+
+def _adaptive(training: _Training) -> Learned:
+    """Learn deviations over |b_j| / max |b|, b the coefficients of a ridge regression.
+
+    Its penalty is the median of the squared singular values of the columns that are not zero: half
+    of the directions are kept, half of them shrink. A column without a coefficient gets next to no
+    weight. They look at y, so Degrees of Freedom that take them for given are too small; held-out
+    rows, which make them again, are right.
+    """
+    given, learned = training.rows, _deviations(training)
+    rows = _scaled(given.X, learned)
+    response = given.y - np.average(given.y, weights=given.weights)
+    if given.weights is not None:
+        root = np.sqrt(given.weights)
+        rows, response = root[:, None] * rows, root * response
+    U, S, Vt = np.linalg.svd(rows, full_matrices=False)
+    found = np.finfo(float).eps * max(rows.shape) * S.max(initial=0.0) < S
+    penalty = np.median(S[found] ** 2) if found.any() else np.finfo(float).tiny
+    b = np.abs((S / (S**2 + penalty) * (U.T @ response)) @ Vt)
+    # A scale must be a number: a column of no use is divided by a large one.
+    weight = np.maximum(b / max(b.max(), np.finfo(float).tiny), np.finfo(float).eps)
+    return {**learned, "scale_": learned["scale_"] / weight}
+
+
+def _scaled(rows: Array, learned: Learned, **_: Any) -> Array:
+    """Take the means of columns off, and divide by their scales, if there are any."""
+    return np.asarray((rows - learned["mean_"]) / learned.get("scale_", 1.0))
+
+
+def _components(training: _Training, rank: int) -> Learned:
+    """Learn what holes are filled by."""
+    made = LowRankImputer(rank).fit(training.rows.X, None, training.rows.weights)
+    return {name: getattr(made, name) for name in (*_SCALED, "loadings_")}
+
+
+def _filled(rows: Array, learned: Learned, **_: Any) -> Array:
+    """Fill holes by what was learned."""
+    made = LowRankImputer()
+    made.__dict__.update(learned, n_features_in_=rows.shape[1])
+    return made.transform(rows)
+
+
+# The steps by name
+# -----------------
 
 
 def _whole(text: str) -> int:
@@ -73,19 +258,17 @@ class StepKind:
 
     Attributes
     ----------
-    transformer : str
-        Module and class.
+    apply : callable
+        Of rows and of what was learned, with the parameters: prepared rows.
     example : str
         How it is written, for messages.
     parameters : dict
-        What the transformer takes, in the order of the text: what reads it (and raises ValueError
+        What the functions take, in the order of the text: what reads it (and raises ValueError
         or KeyError), and its default (None: it has to be given).
-    fixed : dict
-        What the transformer takes besides.
+    learn : callable or None
+        Of training rows, with the parameters: what it learns.
     learned : tuple of str
-        Attributes, (p,) or (p, k) arrays each, of the fitted transformer that depend on the rows.
-    started : tuple of str
-        Attributes that depend on the rows and are replaced by ones.
+        The names of that.
     along : bool
         Whether it goes along the columns and takes them for evenly spaced.
     supervised : bool
@@ -94,106 +277,73 @@ class StepKind:
         Whether a prepared row is linear in the row.
     """
 
-    transformer: str
+    apply: Callable[..., Array]
     example: str
     parameters: Mapping[str, tuple[Callable[[str], Any], Any]] = field(default_factory=dict)
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    learn: Callable[..., Learned] | None = None
     learned: tuple[str, ...] = ()
-    started: tuple[str, ...] = ()
     along: bool = False
     supervised: bool = False
     linear: bool = True
 
-    def fitted(
-        self, rows: Array, y: Array | None = None, weights: Array | None = None, **parameters: Any
-    ) -> Any:
-        """Return the transformer with these parameters, fitted to weighted rows."""
-        module, _, name = self.transformer.rpartition(".")
-        weighted: dict[str, Any] = {}
-        if weights is not None and "reference_" in self.learned:  # which is all that it learns
-            parameters = {"reference": _middle(rows, weights, **parameters), **parameters}
-        elif weights is not None and self.learned:
-            weighted = {"sample_weight": weights}
-        try:
-            made = getattr(import_module(module), name)(**self.fixed, **parameters)
-            made.fit(rows, y, **weighted)
-        except ImportError as error:
-            raise MissingExtraError("chemotools", "spectra", "Preprocessing of spectra") from error
-        for attribute in self.started:
-            setattr(made, attribute, np.ones(rows.shape[1]))
-        return made
 
-
-# Smoothing is the derivative of order 0: chemotools' own smoother loops over rows in Python.
-_SAVGOL = "chemotools.derivative.SavitzkyGolay"
-_OWN, _SCALED = "plsdof.chemometrics.preprocessing.", ("mean_", "scale_")
-IMPUTE = "impute"
+_SCALED = ("mean_", "scale_")
+IMPUTE, COLUMNS, NOTHING = "impute", "columns", "none"
 STEPS: Mapping[str, StepKind] = {
-    "snv": StepKind(_OWN + "StandardNormalVariate", "snv", linear=False),
+    "snv": StepKind(_snv, "snv", linear=False),
     "msc": StepKind(
-        "chemotools.scatter.MultiplicativeScatterCorrection",
+        _corrected,
         "msc or msc:median",
         {"method": ({"mean": "mean", "median": "median"}.__getitem__, "mean")},
-        learned=("reference_",),
+        _reference,
+        ("reference_",),
         linear=False,
     ),
     "savgol": StepKind(
-        _SAVGOL,
+        _filtered,
         "savgol:15:2:1 (window, degree, derivative)",
         dict.fromkeys(("window_length", "polyorder", "deriv"), (_whole, None)),
         along=True,
     ),
     "smooth": StepKind(
-        _SAVGOL,
+        _filtered,
         "smooth or smooth:11:2 (window, degree)",
         {"window_length": (_whole, 11), "polyorder": (_whole, 2)},
-        {"deriv": 0},
         along=True,
     ),
     "detrend": StepKind(
-        "chemotools.baseline.PolynomialCorrection",
-        "detrend or detrend:2 (degree)",
-        {"order": (_whole, 1)},
-        along=True,
+        _detrended, "detrend or detrend:2 (degree)", {"order": (_whole, 1)}, along=True
     ),
-    # It would begin with weights from the first row; where it ends is the same.
     "baseline": StepKind(
-        "chemotools.baseline.AsLs",
+        _above_baseline,
         "baseline or baseline:1e5:0.01 (smoothness, asymmetry)",
         {"lam": (_positive, 1e4), "penalty": (_share, 0.01)},
-        started=("w_init_",),
         along=True,
         linear=False,
     ),
-    "center": StepKind(
-        "sklearn.preprocessing.StandardScaler",
-        "center",
-        fixed={"with_std": False},
-        learned=("mean_",),
-    ),
-    "autoscale": StepKind(_OWN + "UnitVariance", "autoscale", learned=_SCALED),
+    "center": StepKind(_scaled, "center", learn=_means, learned=("mean_",)),
+    "autoscale": StepKind(_scaled, "autoscale", learn=_deviations, learned=_SCALED),
     "blocks": StepKind(
-        _OWN + "EqualBlocks",
+        _scaled,
         "blocks:700+12 (numbers of columns)",
         {"sizes": (lambda text: tuple(map(_whole, text.split("+"))), None)},
-        learned=_SCALED,
+        _block_deviations,
+        _SCALED,
     ),
-    "adaptive": StepKind(_OWN + "AdaptiveColumns", "adaptive", learned=_SCALED, supervised=True),
+    "adaptive": StepKind(_scaled, "adaptive", learn=_adaptive, learned=_SCALED, supervised=True),
     IMPUTE: StepKind(
-        "plsdof.chemometrics.missing.LowRankImputer",
+        _filled,
         "impute or impute:3 (components)",
         {"rank": (_whole, 0)},
-        learned=(*_SCALED, "loadings_"),
+        _components,
+        (*_SCALED, "loadings_"),
     ),
-    "columns": StepKind(
-        _OWN + "Columns",
+    COLUMNS: StepKind(
+        _window,
         "columns:0:50 (the first column, and the one behind the last)",
         dict.fromkeys(("first", "end"), (_whole, None)),
     ),
 }
-COLUMNS, NOTHING = "columns", "none"
-# Values that differ by a smaller share are equal up to rounding.
-_FLAT = 1e-12
 
 
 def parse_chain(text: str) -> tuple[tuple[str, dict[str, Any]], ...]:
@@ -206,12 +356,7 @@ def parse_chain(text: str) -> tuple[tuple[str, dict[str, Any]], ...]:
     >>> parse_chain("none")
     ()
     """
-    return _chain(text) if isinstance(text, str) else _chain("")
-
-
-@lru_cache
-def _chain(text: str) -> tuple[tuple[str, dict[str, Any]], ...]:
-    words = [word.strip().lower() for word in text.split(",")]
+    words = [word.strip().lower() for word in text.split(",")] if isinstance(text, str) else []
     if words == [NOTHING]:
         return ()
     if not any(words):
@@ -298,8 +443,8 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     Attributes
     ----------
-    transformers_ : list of (name, transformer)
-        The fitted transformers, of chemotools and scikit-learn.
+    learned_ : list of dict
+        What each step learned: arrays by name, of none that treats each row by itself.
     n_features_in_ : int
 
     Notes
@@ -344,21 +489,19 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the preprocessed rows: each step is applied once."""
-        chain, values = parse_chain(self.steps), self._checked(X, reset=True)
-        weights, response = as_weights(sample_weight, len(values)), y
-        learned: Any = slice(None)
+        values = self._checked(X, reset=True)
+        weights, known = as_weights(sample_weight, len(values)), np.ones(len(values), dtype=bool)
+        response = np.asarray(y, dtype=np.float64) if self.looks_at_y else np.zeros(len(values))
         if weights is not None:  # nothing is learned from rows without weight
             require_enough(int(np.count_nonzero(weights)), float(weights.sum()))
-            learned = weights > 0
-            weights, response = weights[learned], None if y is None else np.asarray(y)[learned]
-        transformers = []
-        for name, parameters in chain:
-            _require_columns(name, parameters, values.shape[1])
-            transformer = STEPS[name].fitted(values[learned], response, weights, **parameters)
-            transformers.append((name, transformer))
+            known = weights > 0
+            weights = weights[known]
+        self.learned_: list[Learned] = []
+        for name, parameters in parse_chain(self.steps):
+            block = Block(X=values[known], y=response[known], weights=weights, first=0)
+            self._learn(name, parameters, values.shape[1], block=block)
             # The next step learns from rows as this one leaves them.
-            values = _applied(name, transformer, values)
-        self.transformers_ = transformers
+            values = _applied(name, parameters, self.learned_[-1], values)
         return values
 
     def fit_blocks(self, blocks: Rows) -> "Preprocessor":
@@ -372,24 +515,29 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         >>> np.allclose(chain.transform(rows), Preprocessor("msc").fit_transform(rows))
         True
         """
-        transformers: list[tuple[str, Any]] = []
-        self.n_features_in_, self.transformers_ = blocks.n_columns, transformers
+        self.n_features_in_, self.learned_ = blocks.n_columns, []
         steps = parse_chain(self.steps)
         for i, (name, parameters) in enumerate(steps):
-            p = len(columns_after(steps[:i], blocks.n_columns))
-            _require_columns(name, parameters, p)
             # The next step learns from rows as those before leave them.
-            before = RowBlocks(blocks, None, self.transform if transformers else None)
-            learned = _learned_in_blocks(name, parameters, before) if STEPS[name].learned else {}
-            transformers.append((name, _restored(name, parameters, learned, _example(p))))
+            before = RowBlocks(blocks, None, self.transform if i else None)
+            p = len(columns_after(steps[:i], blocks.n_columns))
+            self._learn(name, parameters, p, blocks=before)
         return self
+
+    def _learn(self, name: str, parameters: dict[str, Any], p: int, **rows: Any) -> None:
+        """Learn what one step learns from rows of p columns."""
+        _require_columns(name, parameters, p)
+        learn = STEPS[name].learn
+        training = _Training(name, **rows)
+        self.learned_.append({} if learn is None else learn(training, **parameters))
 
     def transform(self, X: Any) -> Any:
         """Return the preprocessed rows, (n, p)."""
-        check_is_fitted(self, "transformers_")
+        check_is_fitted(self, "learned_")
         values = self._checked(X, reset=False)
-        for name, transformer in self.transformers_:
-            values = _applied(name, transformer, values)
+        steps = parse_chain(self.steps)
+        for (name, parameters), learned in zip(steps, self.learned_, strict=False):
+            values = _applied(name, parameters, learned, values)
         return values
 
     @property
@@ -414,11 +562,6 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     def _checked(self, X: Any, *, reset: bool) -> Array:
         finite = "allow-nan" if self.fills_holes else True
-        plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64 and len(X) > 0
-        known = hasattr(self, "feature_names_in_") or not X.size if plain else True
-        if not known and (reset or X.shape[1] == self.n_features_in_) and np.isfinite(X).all():
-            self.n_features_in_ = X.shape[1]  # all that scikit-learn would find
-            return np.asarray(X)
         values: Array = validate_data(
             self, X, dtype=np.float64, reset=reset, ensure_all_finite=finite
         )
@@ -449,11 +592,8 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         >>> chain.to_content()
         {'steps': 'center', 'learned': [{'mean_': [2.0, 3.0]}]}
         """
-        check_is_fitted(self, "transformers_")
-        learned = [
-            {key: getattr(one, key).tolist() for key in STEPS[name].learned}
-            for name, one in self.transformers_
-        ]
+        check_is_fitted(self, "learned_")
+        learned = [{key: one[key].tolist() for key in one} for one in self.learned_]
         return {"steps": self.steps, "learned": learned}
 
     @classmethod
@@ -471,49 +611,12 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         if not isinstance(learned, list) or len(learned) != len(steps):
             raise InvalidInputError("learned must have one entry for each step.")
         chain.n_features_in_ = p
-        chain.transformers_ = [
-            (name, _restored(name, parameters, entry, _example(len(columns_after(steps[:i], p)))))
-            for i, ((name, parameters), entry) in enumerate(zip(steps, learned, strict=True))
-        ]
+        chain.learned_ = []
+        for i, ((name, _), entry) in enumerate(zip(steps, learned, strict=True)):
+            size = len(columns_after(steps[:i], p))
+            found = {key: _vector(name, key, entry, size) for key in STEPS[name].learned}
+            chain.learned_.append(found)
         return chain
-
-
-def _example(p: int) -> Array:
-    """Return two rows that vary, for transformers that are told afterwards what to know."""
-    return np.asarray(np.linspace(0.0, 1.0, p) * np.array([[1.0], [2.0]]))
-
-
-def _learned_in_blocks(name: str, parameters: Mapping[str, Any], blocks: Rows) -> dict[str, Any]:
-    """Return what a step learns, by one pass."""
-    if parameters.get("method") == "median" or name == IMPUTE or STEPS[name].supervised:
-        advice = (
-            "use msc, whose reference is the mean"
-            if name == "msc"
-            else "read it into memory (--in-memory)"
-        )
-        raise InvalidInputError(
-            f"{name} needs all rows at once, but the table is read piece by piece; {advice}."
-        )
-    work = partial(block_moments, products=False)
-    found = blocks.reduce(work, Moments.merge, f"What {name} learns")
-    if not found.n_rows:
-        raise InvalidInputError(f"{name} learns from rows, and there are none.")
-    mean, constant = found.x_mean, found.constant
-    scale = np.sqrt(found.squares / (found.n - 1.0))
-    if name == "blocks":
-        scale, constant = block_scales(scale**2, parameters["sizes"]), np.zeros_like(constant)
-    return {"reference_": mean, "mean_": mean, "scale_": np.where(constant, 1.0, scale)}
-
-
-def _restored(name: str, parameters: Mapping[str, Any], learned: Any, rows: Array) -> Any:
-    step = STEPS[name]
-    values = {key: _vector(name, key, learned, rows.shape[1]) for key in step.learned}
-    # MSC takes its reference as a parameter, and derives more from it.
-    given = {"reference": values["reference_"]} if "reference_" in values else {}
-    transformer = step.fitted(rows, rows[:, 0], **parameters, **given)
-    for key, value in values.items():
-        setattr(transformer, key, value)
-    return transformer
 
 
 def _vector(name: str, key: str, learned: Any, p: int) -> Array:
@@ -546,195 +649,17 @@ def _require_columns(name: str, parameters: Mapping[str, Any], p: int) -> None:
         )
 
 
-def _applied(name: str, transformer: Any, values: Array) -> Array:
-    """Transform rows, and refuse those whose result is not defined."""
+def _applied(name: str, parameters: dict[str, Any], learned: Learned, values: Array) -> Array:
+    """Prepare rows, and refuse those whose result is not defined."""
     # Values that are equal up to rounding have no deviation to divide by.
-    size = np.abs(values).max(axis=1)
-    flat = np.ptp(values, axis=1) <= _FLAT * size
+    flat = np.ptp(values, axis=1) <= _FLAT * np.abs(values).max(axis=1)
     bad = np.flatnonzero(flat & (name in ("snv", "msc")))
     if not len(bad):
-        if name == "msc" and np.ptp(transformer.reference_) <= _FLAT * size.max(initial=0.0):
-            raise InvalidInputError(
-                "msc is not defined: its reference, the middle of all rows, does not vary over the "
-                "columns. Use it before other steps, or use snv."
-            )
-        changed = np.asarray(transformer.transform(values), dtype=np.float64)
+        changed = STEPS[name].apply(values, learned, **parameters)
         bad = np.flatnonzero(~np.isfinite(changed).all(axis=1))
     if len(bad):
         raise UndefinedRowsError(name, bad.tolist())
     return changed
-
-
-# Columns of a table, each divided by a number of its own
-# -------------------------------------------------------
-
-
-def _middle(rows: Array, weights: Array, method: str = "mean") -> Array:
-    """Return the mean or median of weighted rows. Shape (p,)."""
-    if method == "mean":
-        return np.asarray(weights @ rows / weights.sum())
-    order = np.argsort(rows, axis=0)
-    reached = np.cumsum(weights[order], axis=0) / weights.sum()
-    half = 0.5 * (1.0 + np.array([-1.0, 1.0]) * _FLAT)  # between two rows it is their mean
-    both = [np.argmax(reached >= one, axis=0)[None] for one in half]
-    ends = [np.take_along_axis(rows, np.take_along_axis(order, one, 0), 0)[0] for one in both]
-    return np.asarray((ends[0] + ends[1]) / 2.0)
-
-
-class UnitVariance(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Columns minus their means, divided by their standard deviations with divisor n - 1.
-
-    A column that does not vary is divided by one.
-
-    Examples
-    --------
-    >>> UnitVariance().fit_transform(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]))
-    array([[-1.,  0.],
-           [ 0.,  0.],
-           [ 1.,  0.]])
-    """
-
-    mean_: Array
-    scale_: Array
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Learn means and standard deviations."""
-        rows = np.asarray(X, dtype=np.float64)
-        self.n_features_in_ = rows.shape[1]
-        self.mean_ = np.average(rows, axis=0, weights=sample_weight)
-        constant = constant_between(rows.min(axis=0), rows.max(axis=0))
-        self.scale_ = np.where(constant, 1.0, np.sqrt(self._variances(rows, sample_weight)))
-        return self
-
-    def _variances(self, rows: Array, weights: Array | None) -> Array:
-        squares = (rows - self.mean_) ** 2
-        if weights is None:
-            return np.asarray(squares.sum(axis=0) / (len(rows) - 1))
-        return np.asarray(weights @ squares / (weights.sum() - 1.0))
-
-    def transform(self, X: Any) -> Array:
-        """Return rows in units of the columns. Shape (n, p)."""
-        return np.asarray((np.asarray(X, dtype=np.float64) - self.mean_) / self.scale_)
-
-
-class AdaptiveColumns(UnitVariance):
-    """Columns of unit variance times |b_j| / max |b|, b the coefficients of a ridge regression.
-
-    Its penalty is the median of the squared singular values of the columns that are not zero: half
-    of the directions are kept, half of them shrink. A column without a coefficient gets next to no
-    weight. They look at y, so Degrees of Freedom that take them for given are too small; held-out
-    rows, which make them again, are right.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(50, 3))
-    >>> AdaptiveColumns().fit(X, 2 * X[:, 1]).transform(X).std(axis=0).round()
-    array([0., 1., 0.])
-    """
-
-    looks_at_y = True
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn means, standard deviations and coefficients."""
-        super().fit(X, y, sample_weight)
-        rows, response = self.transform(X), np.asarray(y, dtype=np.float64)
-        response = response - np.average(response, weights=sample_weight)
-        if sample_weight is not None:
-            root = np.sqrt(sample_weight)
-            rows, response = root[:, None] * rows, root * response
-        U, S, Vt = np.linalg.svd(rows, full_matrices=False)
-        found = np.finfo(float).eps * max(rows.shape) * S.max(initial=0.0) < S
-        penalty = np.median(S[found] ** 2) if found.any() else np.finfo(float).tiny
-        b = np.abs((S / (S**2 + penalty) * (U.T @ response)) @ Vt)
-        # A scale must be a number: a column of no use is divided by a large one.
-        weight = np.maximum(b / max(b.max(), np.finfo(float).tiny), np.finfo(float).eps)
-        self.scale_ = self.scale_ / weight
-        return self
-
-
-class StandardNormalVariate(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Each row minus its mean, divided by its standard deviation (Barnes, Dhanoa & Lister 1989).
-
-    Examples
-    --------
-    >>> StandardNormalVariate().transform(np.array([[1.0, 2.0, 3.0]])).round(3)
-    array([[-1.225,  0.   ,  1.225]])
-    """
-
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn nothing."""
-        self.n_features_in_ = X.shape[1]
-        return self
-
-    def transform(self, X: Any) -> Array:
-        """Return rows with mean 0 and variance 1. Shape (n, p)."""
-        rows = np.asarray(X, dtype=np.float64)
-        centred = rows - rows.mean(axis=1, keepdims=True)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(centred / np.sqrt(np.mean(centred**2, axis=1, keepdims=True)))
-
-
-class Columns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Some neighbouring columns, such as a window of the wavelength axis.
-
-    Examples
-    --------
-    >>> Columns(1, 3).transform(np.array([[5.0, 6.0, 7.0, 8.0]]))
-    array([[6., 7.]])
-    """
-
-    def __init__(self, first: int = 0, end: int = 1) -> None:
-        self.first, self.end = first, end
-
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn nothing."""
-        self.n_features_in_ = X.shape[1]
-        return self
-
-    def transform(self, X: Any) -> Array:
-        """Return the columns. Shape (n, end - first)."""
-        return np.asarray(X)[:, self.first : self.end]
-
-
-class EqualBlocks(UnitVariance):
-    """Blocks of columns, each divided by the root of its total variance: all have the same say.
-
-    PLS of such columns is multiblock PLS (MB-PLS with deflation by the super-scores; Westerhuis,
-    Kourti & MacGregor 1998, Journal of Chemometrics 12, 301-321), with its Degrees of Freedom.
-
-    Parameters
-    ----------
-    sizes : tuple of int
-        Number of columns of each block.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 5.0, 10.0], [2.0, 5.0, 30.0], [3.0, 8.0, 50.0]])
-    >>> EqualBlocks((2, 1)).fit_transform(X).var(axis=0, ddof=1).round(2)
-    array([0.25, 0.75, 1.  ])
-    """
-
-    def __init__(self, sizes: tuple[int, ...] = ()) -> None:
-        self.sizes = sizes
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn means and the total variances of the blocks."""
-        super().fit(X, y, sample_weight)
-        variances = self._variances(np.asarray(X, dtype=np.float64), sample_weight)
-        self.scale_ = block_scales(variances, self.sizes)
-        return self
-
-
-def block_scales(variances: Array, sizes: tuple[int, ...]) -> Array:
-    """Return the root of the total variance of its block for each column, 1 for zero. (p,)."""
-    if sum(sizes) != len(variances) or 0 in sizes:
-        raise InvalidInputError(
-            f"blocks must cover the {len(variances)} columns; got sizes {sizes}, which cover "
-            f"{sum(sizes)}. Write blocks:700+12 for 700 columns, then 12."
-        )
-    roots = np.sqrt(np.add.reduceat(variances, np.cumsum((0, *sizes))[:-1]))
-    return np.repeat(np.where(roots > 0, roots, 1.0), sizes)
 
 
 # A path after preprocessing: whatever leaves rows out fits the chain anew without them

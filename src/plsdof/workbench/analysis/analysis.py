@@ -33,7 +33,7 @@ from plsdof._core.warnings import quietly
 from plsdof.chemometrics.data_checks import data_remarks
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, outliers
-from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
+from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import (
     CoefficientInference,
     Interval,
@@ -535,7 +535,7 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
             search = searched(data, request)
             # Columns of zeros have no coefficient.
             data = replace(data, X=data.X * search.found.support)
-        pool, added = _pool(data, request)
+        pool, added = _pool(data, request), list[Remark]()
         if request.preprocess == AUTO:
             # The path is that of the recipe chosen, or with most weight.
             assert pool is not None
@@ -549,7 +549,7 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
             path = fitted(data, request)
             left = left_out(data, request, path)
             selection, model = chosen(path, left, request)
-            added = added if pool is None else [*added, *_better_recipe(model, pool)]
+            added = [] if pool is None else _better_recipe(model, pool)
         permutation = None
         if request.permutations is not None:
             permutation = permutation_test(model.path, n_permutations=request.permutations)
@@ -567,11 +567,10 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
         return found
 
 
-def _pool(data: TableProblem, request: Request) -> tuple[Model | None, list[Remark]]:
+def _pool(data: TableProblem, request: Request) -> Model | None:
     """Return the best model, or average, of all recipes of spectra or tables, by cross-validation.
 
-    If that is asked for, or if spectra come without a preparation; otherwise None. Beside it, the
-    recipes that could not be tried.
+    If that is asked for, or if spectra come without a preparation; otherwise None.
     """
     usual = request.preprocess == "none" and request.scale is None and request.select is None
     usual &= data.wavelengths is not None and request.method == "pls"
@@ -581,29 +580,24 @@ def _pool(data: TableProblem, request: Request) -> tuple[Model | None, list[Rema
             "preprocess 'auto' needs the table in memory; name the steps, or read it at once."
         )
     if data.is_streamed or not (request.preprocess == AUTO or usual):
-        return None, []
+        return None
     # They need scikit-learn, which takes a second to import.
     from plsdof.chemometrics.preprocessing import UndefinedRowsError
     from plsdof.estimators.recipes import as_recipe, recipe_texts
 
     kind = "table" if data.wavelengths is None else "spectra"
     rows, options = np.asarray(data.rows.X, dtype=float), {"max_components": request.max_components}
-    paths, missing, reason = {}, list[str](), None
-    average = request.wants(AVERAGE)
+    paths, average = {}, request.wants(AVERAGE)
     texts, pools = recipe_texts(kind, rows.shape[1], average=average)
     for text in texts:
         # A row without a signal has no snv: that recipe takes no part.
         with contextlib.suppress(UndefinedRowsError):
-            try:
-                paths[text] = as_recipe(text, options).fit(rows, data.y, data.rows.weights)
-            except MissingExtraError as error:
-                missing, reason = [*missing, words.steps_of(text)], error
-    untried = [words.said("untried", steps="; ".join(missing), reason=reason)] if missing else []
+            paths[text] = as_recipe(text, options).fit(rows, data.y, data.rows.weights)
     how = {"cv": _folds(data, request), "groups": data.groups}
     number = {text: i for i, text in enumerate(paths)}
     made = [[texts[i] for i in pool if texts[i] in number] for pool in pools]
     nested = [[number[text] for text in pool] for pool in made]
-    return pooled(paths, average=average, pools=nested, **how), untried
+    return pooled(paths, average=average, pools=nested, **how)
 
 
 def _better_recipe(own: Model, best: Model) -> list[Remark]:

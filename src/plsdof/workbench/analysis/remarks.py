@@ -197,7 +197,6 @@ _TEXTS = {
     "and Degrees of Freedom are those of the average.",
     "better-recipe": "Held-out rows are predicted clearly better {how}: RMSECV {best} "
     "instead of {own}.",
-    "untried": "Not tried: {steps}. {reason}.",
     "search": "Selected by {search}: {label}, {kept} of {total}. All numbers but those of rows "
     "left out and of a test take these columns as given. So do the Degrees of Freedom "
     "({fixed:.1f}); with the search they are {whole:.1f} (standard error {error:.1f}, by Monte "
