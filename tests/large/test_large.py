@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from plsdof import PLSRegressor, pcr_path, pls_path, ridge_path
+from plsdof import PLSRegressor, load_model, pcr_path, pls_path, ridge_path, save_model
 from plsdof._core import fit as fits
-from plsdof._core import spectrum
+from plsdof._core import left_out, spectrum
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.large import ArrayBlocks, Moments, blocks, sources
 from plsdof.large.sources import open_source
@@ -110,12 +110,17 @@ def test_weights(source, data):
     agree(pls_path(source, data[1], COMPONENTS, sample_weight=weights), exact)
 
 
-def test_beyond_what_can_be_counted_everything_else_works(source, data, monkeypatch):
+def test_beyond_what_can_be_counted_everything_else_works(source, data, monkeypatch, tmp_path):
     exact = pls_path(*data, COMPONENTS)
+    expected = {name: getattr(exact, name) for name in ("coef", "n_components")}
+    predicted, variances = exact.predict(data[0]), exact.noise_variance()
     monkeypatch.setattr(sources, "open_source", partial(open_source, limit=10))
     monkeypatch.setattr(blocks, "FORMED", 10)
     monkeypatch.setattr(spectrum, "COUNTED", 10)
     monkeypatch.setattr(fits, "COUNTED", 10)
+    monkeypatch.setattr(left_out, "COUNTED", 10)
+    # Of 20,000 rows and columns the estimate is above what a closed form would take over from.
+    monkeypatch.setattr(left_out, "_ALL_DIGITS", 1e-20)
     path = pls_path(source, data[1], COMPONENTS)
     with pytest.raises(NotAvailableError):
         _ = path.dof
@@ -131,6 +136,14 @@ def test_beyond_what_can_be_counted_everything_else_works(source, data, monkeypa
         np.testing.assert_allclose(
             ours.half_widths(data[0]), theirs.half_widths(data[0]), rtol=1e-6
         )
+    for name, values in expected.items():
+        size = np.abs(values).max()
+        np.testing.assert_allclose(getattr(path, name), values, atol=1e-8 * size)
+    np.testing.assert_allclose(path.predict(data[0]), predicted, rtol=1e-7)
+    np.testing.assert_allclose(path.noise_variance(), variances, rtol=1e-7)
+    save_model(path[3], tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(again.predict(data[0]), predicted[3], rtol=1e-7)
 
 
 def test_moments_collected_piece_by_piece_agree(data):

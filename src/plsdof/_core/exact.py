@@ -104,10 +104,7 @@ class Decomposed:
 
     def centred_times(self, rows: Any, B: Array) -> Array:
         """Return (X_new - 1 mean') B for new rows, dense or sparse."""
-        is_sparse: bool = scipy.sparse.issparse(rows)
-        if is_sparse:
-            return np.asarray(rows @ B - self.units.x_mean @ B)
-        return np.asarray((rows - self.units.x_mean) @ B)
+        return centred_times(rows, self.units.x_mean, B)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -345,6 +342,12 @@ def checked_rows(X_new: Any, p: int, names: tuple[str, ...] | None, *, sparse: b
     if sparse and scipy.sparse.issparse(X_new):
         return as_sparse_rows(X_new, p)
     return as_new_rows(X_new, p, names)
+
+
+def centred_times(rows: Any, mean: Array, B: Array) -> Array:
+    """Return (X_new - 1 mean') B for new rows, dense or sparse, which must not be filled."""
+    is_sparse: bool = scipy.sparse.issparse(rows)
+    return np.asarray(rows @ B - mean @ B if is_sparse else (rows - mean) @ B)
 
 
 def squared_distances(rows: Any, mean: Array, metric: Array | float) -> Array:

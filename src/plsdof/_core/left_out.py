@@ -31,6 +31,7 @@ from plsdof._core.operators import (
     constant_columns,
 )
 from plsdof._core.recursion import FIRST_COMPONENTS, Run, run
+from plsdof._core.spectrum import COUNTED
 from plsdof._core.standardize import LARGE, Observations
 from plsdof._core.threads import cached_property, threads_for_products
 from plsdof.errors import InvalidInputError
@@ -62,8 +63,9 @@ _ROUGH = 1e-4
 _NOTHING = 1e-3
 # The median of the absolute value of a normal variable.
 _MEDIAN = 0.6745
-# Coefficients from the recursion are kept if the fit is off by at most this share of that spread.
-ALL_DIGITS = 1e-10
+# Coefficients from the recursion are kept if the fit is off by at most this share of that spread,
+# and the closed form makes them otherwise.
+_ALL_DIGITS = 1e-10
 # Partial Least Squares reacts to y up to twice along its scores, d yhat / d y = f + 2TT'(1 - f), so
 # that the variance of a prediction grows by 2^2 times the leverage of its row.
 REACTION = 4.0
@@ -671,7 +673,7 @@ def hold_out(
             errors = rmse(found.residuals)
             if patience is not None:
                 errors = errors[: _looked_at(errors, patience)]
-            if _is_usable(found, errors, given.spread):
+            if _is_usable(found, errors, given):
                 return replace(found.first(len(errors)), y_means=found.y_means + level)
     return None
 
@@ -684,14 +686,28 @@ def _looked_at(errors: Array, patience: int) -> int:
     return k + 1
 
 
-def _is_usable(found: Run, rmse: Array, spread: float) -> bool:
+def is_countable(given: Observations) -> bool:
+    """Whether there is a closed form: a Gram matrix that is not too large to decompose."""
+    return bool((min(given.X.shape) if given.in_memory else given.X.order) <= COUNTED)
+
+
+def fit_tolerance(given: Observations) -> float:
+    """Return by how much a fit by the recursion may be off if its coefficients are to be kept.
+
+    Where there is no closed form to fall back on, digits that are enough for a choice are enough.
+    """
+    return (_ALL_DIGITS if is_countable(given) else _TOLERANCE) * given.spread
+
+
+def _is_usable(found: Run, rmse: Array, given: Observations) -> bool:
     """Whether the models have digits enough; those behind the best one need fewer.
 
     Errors are compared with the residual of the row, or with those of most rows: one row far away
     may be all that there is of an RMSE.
     """
+    spread = given.spread
     if not found.exhausted.shape[1]:  # nothing but the fit to all rows
-        return bool(found.fit_error.max() <= ALL_DIGITS * spread)
+        return bool(found.fit_error.max() <= fit_tolerance(given))
     if np.max(found.error[: len(rmse)]) <= _TOLERANCE * _NOTHING * spread:
         return True  # less than is allowed for any residual
     tolerance = np.full(len(rmse), _TOLERANCE)

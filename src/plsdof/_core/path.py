@@ -29,7 +29,7 @@ from plsdof._core.display import (
     plural,
 )
 from plsdof._core.dof_range import DofRange
-from plsdof._core.exact import Exact, row_norms, squared_distances
+from plsdof._core.exact import Exact, centred_times, row_norms, squared_distances
 from plsdof._core.inputs import (
     Array,
     as_choice,
@@ -137,7 +137,7 @@ class Path:
         return Model(path=self, index=index)
 
     def __len__(self) -> int:
-        return len(self.exact.dof)
+        return self.store.length()
 
     def __iter__(self) -> Iterator[Model]:
         return (self[m] for m in range(len(self)))
@@ -234,10 +234,11 @@ class Path:
     def predict(self, X_new: Any) -> Array:
         """Predict new rows, dense or sparse, with every model. Shape (K, n_new)."""
         rows = self.rows.new(X_new)
-        if self.rows.is_dual or self.store.run(len(self) - 1) is None:
+        run = None if self.rows.is_dual else self.store.run(len(self) - 1)
+        if run is None:
             return self.exact.predict(rows)
-        coef, exact = self.coef, self.exact
-        return exact.units.y_mean + exact.centred_times(rows, coef.T).T
+        x_mean, y_mean = run.centre
+        return y_mean + centred_times(rows, x_mean, self.coef.T).T
 
     def jacobian(self, m: int) -> Array:
         """Return d yhat_m / d y; with sample weights w the mean adds 1w'/sum(w). Shape (n, n)."""

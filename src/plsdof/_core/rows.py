@@ -55,6 +55,10 @@ class Stored(Protocol):
         """Numbers of rows and columns."""
 
     @property
+    def order(self) -> int:
+        """Order of the Gram matrix that can be formed of them."""
+
+    @property
     def shift(self) -> Array:
         """What is taken off the columns in products. Shape (p,)."""
 

@@ -13,13 +13,14 @@ import numpy as np
 from plsdof._core.folds import Integers, Split
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.left_out import (
-    ALL_DIGITS,
     MOST_COMPONENTS,
     PATIENCE,
     LeftOut,
     Problem,
+    fit_tolerance,
     folds_of,
     hold_out,
+    is_countable,
 )
 from plsdof._core.parallel import run_each
 from plsdof._core.recursion import Run
@@ -70,6 +71,21 @@ class Store:
 
     # What can be said without counting
     # ---------------------------------
+
+    @property
+    def is_countable(self) -> bool:
+        """Whether there is a closed form."""
+        given = self.path.given
+        return given is None or is_countable(given)
+
+    def length(self) -> int:
+        """Return how many models there are; of all that the recursion has if none is counted."""
+        if not self.path.is_counted and not self.is_countable:
+            self.run(self.most_components())
+        run, given = self._run, self.path.given
+        if self.path.is_counted or self.is_countable or run is None or given is None:
+            return len(self.path.exact.dof)
+        return int(np.count_nonzero(run.fit_error <= fit_tolerance(given)))
 
     def has(self, m: int) -> bool:
         """Whether model m is known to exist."""
@@ -251,7 +267,7 @@ class Store:
         run, given = self._run, self.path.given
         if run is None or given is None or m >= len(run.rss):
             return False
-        return bool(run.fit_error[m] <= ALL_DIGITS * given.spread)
+        return bool(run.fit_error[m] <= fit_tolerance(given))
 
     def _remember(self, run: Run) -> None:
         """Keep a recursion that is longer than the one there, or more accurate where both end."""

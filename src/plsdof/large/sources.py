@@ -332,6 +332,11 @@ class Streamed(InBlocks):
     limit: int
     moments: Moments | None = None
 
+    @property
+    def order(self) -> int:
+        """Order of the Gram matrix that can be formed of them."""
+        return self.shape[1 - self.rows.axis]
+
     def sums(self, weights: Array) -> tuple[Array, Array]:
         """Return sums and sums of squares of columns, for weights (F, n), by one pass."""
         axis = self.rows.axis

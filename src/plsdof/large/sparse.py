@@ -194,6 +194,11 @@ class SparseRows:
         n, p = self.X.shape
         return int(n), int(p)
 
+    @property
+    def order(self) -> int:
+        """Order of the Gram matrix that can be formed of them."""
+        return min(self.shape)
+
     def sums(self, weights: Array) -> tuple[Array, Array]:
         """Return sums and sums of squares of columns, for weights (F, n). (F, p) each."""
         return np.asarray(weights @ self.X), np.asarray(weights @ self.X.power(2))

@@ -363,6 +363,7 @@ class FittedResponse(Response):
     def frozen(self, *, keep: bool) -> Response:
         """Return the same as arrays, with what "normal", T^2 and Q need or without."""
         model, path = self.model, self.model.path
+        keep = keep and path.store.is_countable
         single, counted = not isinstance(model, Mixture), keep or path.is_counted
         values: dict[str, Any] = {
             one.name: getattr(self, one.name)
