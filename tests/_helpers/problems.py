@@ -13,7 +13,7 @@ from plsdof.datasets import load_ozone
 
 # Published files that may not be redistributed: cookie.rda, kin32fh.mat, Ozone.rda; beside their
 # folder the source of the paper. Tests that need them are marked as published.
-DATA = Path(os.environ.get("PLSDOF_DATA", Path(__file__).parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("PLSDOF_DATA", "PLSDOF_DATA is not set"))
 PAPER = DATA.parent / "paper.tex"
 # Cases whose data travel with the package, and cases whose data do not.
 SHIPPED, PUBLISHED = ("small", "ozone"), ("kin32fh-300", "cookie-fat")
