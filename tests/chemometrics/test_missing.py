@@ -7,8 +7,8 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from plsdof import pls_path
-from plsdof.chemometrics import LowRankImputer, Preprocessor, preprocessed
-from plsdof.chemometrics.missing import interpolated
+from plsdof.chemometrics import Preprocessor, preprocessed
+from plsdof.chemometrics.missing import interpolated, low_rank
 from plsdof.chemometrics.preprocessing import parse_chain
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.errors import InvalidInputError
@@ -17,7 +17,7 @@ from plsdof.large import ArrayBlocks
 nan = np.nan
 
 
-@parametrize_with_checks([LowRankImputer(), LowRankImputer(2), Preprocessor("impute")])
+@parametrize_with_checks([Preprocessor("impute"), Preprocessor("impute:2")])
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 
@@ -58,16 +58,21 @@ def test_ends_and_empty_rows_stay_and_the_rows_given_are_not_changed():
 def test_filled_values_are_expectations_of_the_model_it_learned():
     """Against the covariance W W' + I, without the shortcut of k equations."""
     X = with_holes(load_ozone(return_X_y=True)[0], 0.1)
-    imputer = LowRankImputer().fit(X)
-    filled, W = imputer.transform(X), imputer.loadings_
+    learned = low_rank(X)
+    filled, W, mean, scale = (
+        Preprocessor("impute").fit_transform(X),
+        learned["loadings_"],
+        learned["mean_"],
+        learned["scale_"],
+    )
     covariance = W @ W.T + np.eye(len(W))
     for i in np.flatnonzero(np.isnan(X).any(axis=1))[:20]:
         gone = np.isnan(X[i])
-        r = ((X[i] - imputer.mean_) / imputer.scale_)[~gone]
+        r = ((X[i] - mean) / scale)[~gone]
         expected = covariance[np.ix_(gone, ~gone)] @ np.linalg.solve(
             covariance[np.ix_(~gone, ~gone)], r
         )
-        expected = imputer.mean_[gone] + imputer.scale_[gone] * expected
+        expected = mean[gone] + scale[gone] * expected
         np.testing.assert_allclose(filled[i, gone], expected, rtol=1e-8)
 
 
@@ -75,12 +80,11 @@ def test_known_values_stay_and_low_rank_is_found():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 30)) + 5 + 0.01 * rng.normal(size=(40, 30))
     holes = with_holes(X, 0.2)
-    imputer = LowRankImputer().fit(holes)
-    filled, gone = imputer.transform(holes), np.isnan(holes)
+    filled, gone = Preprocessor("impute").fit_transform(holes), np.isnan(holes)
     np.testing.assert_array_equal(filled[~gone], X[~gone])
-    assert 3 <= imputer.loadings_.shape[1] <= 5
+    assert 3 <= low_rank(holes)["loadings_"].shape[1] <= 5
     assert np.sqrt(np.mean((filled - X)[gone] ** 2)) < 0.03
-    assert LowRankImputer(1).fit(holes).loadings_.shape == (30, 1)
+    assert low_rank(holes, 1)["loadings_"].shape == (30, 1)
 
 
 def test_spectra_are_filled_far_better_than_by_means():
@@ -88,17 +92,17 @@ def test_spectra_are_filled_far_better_than_by_means():
     for share in (0.05, 0.2):
         holes = with_holes(X, share, seed=4)
         gone = np.isnan(holes)
-        error = ((LowRankImputer().fit_transform(holes) - X) / X.std(axis=0))[gone]
+        error = ((Preprocessor("impute").fit_transform(holes) - X) / X.std(axis=0))[gone]
         assert np.sqrt(np.mean(error**2)) < 0.25
 
 
 def test_rows_that_are_empty_get_means_and_columns_that_are_empty_are_refused():
     X = with_holes(load_ozone(return_X_y=True)[0], 0.05)
-    imputer = LowRankImputer().fit(X)
-    np.testing.assert_allclose(imputer.transform(np.full((1, 12), nan))[0], imputer.mean_)
+    imputer = Preprocessor("impute").fit(X)
+    np.testing.assert_allclose(imputer.transform(np.full((1, 12), nan))[0], low_rank(X)["mean_"])
     X[:, 4] = nan
     with pytest.raises(InvalidInputError):
-        LowRankImputer().fit(X)
+        Preprocessor("impute").fit(X)
 
 
 def test_constant_columns_and_exact_low_rank_are_filled():
@@ -106,7 +110,7 @@ def test_constant_columns_and_exact_low_rank_are_filled():
     X[:, 3] = 7
     holes = X.copy()
     holes[2, 1] = holes[5, 3] = nan
-    filled = LowRankImputer(1).fit_transform(holes)
+    filled = Preprocessor("impute:1").fit_transform(holes)
     assert filled[5, 3] == pytest.approx(7)
     assert filled[2, 1] == pytest.approx(6, rel=1e-2)
 
@@ -149,7 +153,7 @@ def test_it_is_made_anew_without_the_rows_left_out():
     residuals = path.left_out(5).residuals
     for fold in range(5):
         test = np.arange(40) % 5 == fold
-        imputer = LowRankImputer().fit(X[~test])
+        imputer = Preprocessor("impute").fit(X[~test])
         alone = pls_path(imputer.transform(X[~test]), y[~test], 3)
         expected = y[test] - alone.predict(imputer.transform(X[test]))
         np.testing.assert_allclose(residuals[:, test], expected, atol=1e-9)

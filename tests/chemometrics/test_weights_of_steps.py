@@ -7,7 +7,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from plsdof import PLSRegressor, RecipeRegressor, pls_path
-from plsdof.chemometrics import LowRankImputer, Preprocessor, SelectedPLSRegressor, preprocessed
+from plsdof.chemometrics import Preprocessor, SelectedPLSRegressor, preprocessed
 from plsdof.errors import InvalidInputError
 from plsdof.large import ArrayBlocks
 
@@ -104,7 +104,7 @@ def test_blocks_of_rows():
     np.testing.assert_allclose(found.transform(X), expected.transform(X), rtol=1e-10, atol=1e-11)
 
 
-@pytest.mark.parametrize("step", [Preprocessor("msc"), LowRankImputer()])
+@pytest.mark.parametrize("step", [Preprocessor("msc"), Preprocessor("impute")])
 @pytest.mark.parametrize("weights", [[-1.0] * 40, [1.0] * 39, [np.nan] * 40])
 def test_wrong_weights_are_refused(step, weights):
     X, y, *_ = weighted_and_repeated("none")

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from _helpers.command_line import GASOLINE, eighty_columns, run, run_json  # noqa: F401
 
-from plsdof.chemometrics.missing import LowRankImputer, interpolated
+from plsdof.chemometrics import Preprocessor
+from plsdof.chemometrics.missing import interpolated
 
 FAST = ("--components", "3", "--cv", "5", "--no-std-errors")
 
@@ -66,7 +67,7 @@ def test_imputation_is_a_step_of_the_recipe_and_of_the_model(files, tmp_path):
 
     for fold in range(5):
         test = np.arange(60) % 5 == fold
-        imputer = LowRankImputer().fit(holes[~test])
+        imputer = Preprocessor("impute").fit(holes[~test])
         pls = PLSRegression(3).fit(imputer.transform(holes[~test]), y[~test])
         errors[test] = y[test] - pls.predict(imputer.transform(holes[test])).ravel()
     rmse = np.sqrt(np.mean(errors**2))

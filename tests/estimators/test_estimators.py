@@ -76,7 +76,6 @@ def test_every_public_class_with_fit_is_checked():
         "PenalizedPLSRegressor",
         "SelectedPLSRegressor",
         "PLSClassifier",
-        "LowRankImputer",
         "Preprocessor",
     }
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from plsdof import PCRegressor, PLSRegressor, load_model, pls_path
-from plsdof.chemometrics import LowRankImputer
+from plsdof.chemometrics import Preprocessor
 from plsdof.datasets import load_ozone
 from plsdof.errors import InvalidInputError
 
@@ -22,7 +22,7 @@ def test_scikit_learn_accepts_it(estimator, check):
 
 def test_the_fit_is_that_to_the_completed_rows():
     model = PLSRegressor(3, missing="impute").fit(HOLES, y)
-    imputer = LowRankImputer().fit(HOLES)
+    imputer = Preprocessor("impute").fit(HOLES)
     path = pls_path(imputer.transform(HOLES), y, 3)
     np.testing.assert_allclose(model.coef_, path.coef[3])
     assert model.dof_ == pytest.approx(path.dof[3])

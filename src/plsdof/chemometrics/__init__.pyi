@@ -8,7 +8,6 @@ from .diagnostics import explained_variance as explained_variance
 from .diagnostics import selectivity_ratio as selectivity_ratio
 from .diagnostics import vip as vip
 from .merit import figures_of_merit as figures_of_merit
-from .missing import LowRankImputer as LowRankImputer
 from .preprocessing import Preprocessor as Preprocessor
 from .preprocessing import preprocessed as preprocessed
 from .rows import contributions as contributions

@@ -2,20 +2,18 @@
 
 Neither looks at the response. Given the rows of X the completed X is fixed, so that Degrees of
 Freedom of a model that is fitted to it are exact. `interpolated` treats each row by itself;
-`LowRankImputer` learns from rows and is fitted anew wherever rows are left out (as the step
-``impute`` of a `Preprocessor` chain).
+`low_rank` learns from rows: it is the step ``impute`` of a `Preprocessor`, which is fitted anew
+without the rows that cross-validation holds out.
 """
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plsdof._core.inputs import Array, as_weights
-from plsdof._core.standardize import require_enough
+from plsdof._core.inputs import Array
 from plsdof.errors import InvalidInputError
 
 # Neighbouring points that a line across a gap stands for; a band is a few times as wide.
@@ -64,8 +62,8 @@ def interpolated(X: Array, axis: Array, widest: int = WIDEST_GAP) -> Array:
     return filled
 
 
-class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    r"""Fill holes by a few components of the other values, which X alone gives.
+def low_rank(X: Array, rank: int = 0, weights: Array | None = None) -> dict[str, Array]:
+    r"""Learn what fills holes, a few components of the other values: the step ``impute``.
 
     Columns are standardised. With components W (probabilistic principal components: deviations
     :math:`r = W u + e`, u of variance 1, e of constant variance, W in units of the standard
@@ -77,21 +75,21 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
     Parameters
     ----------
+    X : (n, p) array
+        nan where a value is missing; a column without any value is refused.
     rank : int
         Number of components; 0 takes the one that predicts a tenth of the known values best.
+    weights : (n,) array, optional
+        Positive ones.
 
-    Attributes
-    ----------
-    mean_, scale_ : (p,) arrays
-    loadings_ : (p, k) array
-        W above.
-    n_features_in_ : int
+    Returns
+    -------
+    dict
+        ``mean_`` and ``scale_``, (p,) arrays, and ``loadings_``, W above, (p, k).
 
     Notes
     -----
-    A row without holes is returned as it is, and a training row with holes as it was filled in
-    `fit`. Columns without any value are refused. Cost: O(n p min(n, p)) per round, up to 30
-    rounds for each number of components looked at.
+    Cost: O(n p min(n, p)) per round, up to 30 rounds for each number of components considered.
 
     References
     ----------
@@ -104,58 +102,39 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     >>> X, _ = load_gasoline(return_X_y=True)
     >>> holes = X.copy()
     >>> holes[::4, ::10] = np.nan
-    >>> filled = LowRankImputer().fit_transform(holes)
-    >>> bool(np.std(filled - X) < 0.05 * np.std(X - X.mean(axis=0)))
+    >>> learned = low_rank(holes)
+    >>> bool(np.std(filled(holes, learned) - X) < 0.05 * np.std(X - X.mean(axis=0)))
     True
     """
-
-    def __init__(self, rank: int = 0) -> None:
-        self.rank = rank
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,  # noqa: ARG002
-        sample_weight: Any = None,
-    ) -> "LowRankImputer":
-        """Learn means, deviations and components from rows with weights. y is not used."""
-        values: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
-        weights = as_weights(sample_weight, len(values))
-        if weights is not None:
-            require_enough(int(np.count_nonzero(weights)), float(weights.sum()))
-        w = np.ones(len(values)) if weights is None else weights[weights > 0]
-        values = values if weights is None else values[weights > 0]
-        known = ~np.isnan(values)
-        empty = np.flatnonzero(~known.any(axis=0))
-        if len(empty):
-            raise InvalidInputError(
-                f"column {empty[0]} has no value to learn from; leave it out before the fit."
-            )
-        count = w @ known
-        mean = w @ np.where(known, values, 0.0) / count
-        spread = np.sqrt(w @ np.where(known, values - mean, 0.0) ** 2 / count)
-        self.scale_ = np.where(spread > 0, spread, 1.0)
-        r = np.where(known, (values - mean) / self.scale_, 0.0)
-        k = _chosen(r, known, w, self.rank, _distinct(values))
-        _, shift, self.loadings_ = _settled(r, known, w, k)
-        self.mean_ = mean + self.scale_ * shift
-        return self
-
-    def transform(self, X: Any) -> Array:
-        """Return rows with their holes filled. Shape (n, p)."""
-        check_is_fitted(self, "loadings_")
-        values: Array = validate_data(
-            self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan"
+    w, known = np.ones(len(X)) if weights is None else weights, ~np.isnan(X)
+    empty = np.flatnonzero(~known.any(axis=0))
+    if len(empty):
+        raise InvalidInputError(
+            f"column {empty[0]} has no value to learn from; leave it out before the fit."
         )
-        known = ~np.isnan(values)
-        r = np.where(known, (values - self.mean_) / self.scale_, 0.0)
-        filled = _filled(r, known, np.zeros(len(self.mean_)), self.loadings_)
-        return np.where(known, values, self.mean_ + self.scale_ * filled)
+    count = w @ known
+    mean = w @ np.where(known, X, 0.0) / count
+    spread = np.sqrt(w @ np.where(known, X - mean, 0.0) ** 2 / count)
+    scale = np.where(spread > 0, spread, 1.0)
+    r = np.where(known, (X - mean) / scale, 0.0)
+    k = _chosen(r, known, w, rank, _distinct(X))
+    _, shift, loadings = _settled(r, known, w, k)
+    return {"mean_": mean + scale * shift, "scale_": scale, "loadings_": loadings}
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+
+def filled(X: Array, learned: Mapping[str, Array], **_: Any) -> Array:
+    """Return rows with their holes filled by what `low_rank` learned; others as they are. (n, p).
+
+    Examples
+    --------
+    >>> learned = {"mean_": np.zeros(2), "scale_": np.ones(2), "loadings_": 9 * np.ones((2, 1))}
+    >>> filled(np.array([[1.0, np.nan]]), learned).round(2)
+    array([[1.  , 0.99]])
+    """
+    known, mean, scale = ~np.isnan(X), learned["mean_"], learned["scale_"]
+    r = np.where(known, (X - mean) / scale, 0.0)
+    expected = _expected(r, known, np.zeros(len(mean)), learned["loadings_"])
+    return np.where(known, X, mean + scale * expected)
 
 
 def _distinct(values: Array) -> npt.NDArray[np.intp]:
@@ -190,7 +169,7 @@ def _settled(r: Array, known: Mask, w: Array, k: int) -> tuple[Array, Array, Arr
     """Decompose and fill in turns until values stay; return them, means and components."""
     for _ in range(_ROUNDS):
         shift, W = _components(r, known, w, k)
-        before, r = r, _filled(r, known, shift, W)
+        before, r = r, _expected(r, known, shift, W)
         if np.abs(r - before).max() <= _SETTLED:
             break
     return r, shift, W
@@ -215,7 +194,7 @@ def _components(r: Array, known: Mask, w: Array, k: int) -> tuple[Array, Array]:
     return shift, vectors * np.sqrt(np.maximum(values / n - noise, 0.0) / noise)
 
 
-def _filled(r: Array, known: Mask, shift: Array, W: Array) -> Array:
+def _expected(r: Array, known: Mask, shift: Array, W: Array) -> Array:
     """Return rows with holes filled by their expectation given what is known."""
     holes = ~known.all(axis=1)
     if not holes.any():

@@ -45,7 +45,7 @@ from plsdof._core.moments import Moments, block_moments
 from plsdof._core.recipe import Recipe
 from plsdof._core.rows import Block
 from plsdof._core.standardize import require_enough
-from plsdof.chemometrics.missing import LowRankImputer
+from plsdof.chemometrics.missing import filled, low_rank
 from plsdof.errors import InvalidInputError, MissingExtraError
 from plsdof.large.blocks import RowBlocks, Rows
 
@@ -136,15 +136,13 @@ def _reference(training: _Training, method: str) -> Learned:
     """Learn the mean or median of weighted rows."""
     if method == "mean":
         return {"reference_": training.moments.x_mean}
+    # Halfway between the lower and the upper median: those of rows repeated weight times
     rows, weights = training.rows.X, training.rows.weights
-    if weights is None:
-        return {"reference_": np.median(rows, axis=0)}
-    order = np.argsort(rows, axis=0)
-    reached = np.cumsum(weights[order], axis=0) / weights.sum()
-    half = 0.5 * (1.0 + np.array([-1.0, 1.0]) * _FLAT)  # between two rows it is their mean
-    both = [np.argmax(reached >= one, axis=0)[None] for one in half]
-    ends = [np.take_along_axis(rows, np.take_along_axis(order, one, 0), 0)[0] for one in both]
-    return {"reference_": np.asarray((ends[0] + ends[1]) / 2.0)}
+    lower, upper = (
+        sign * np.quantile(sign * rows, 0.5, 0, method="inverted_cdf", weights=weights)
+        for sign in (1.0, -1.0)
+    )
+    return {"reference_": np.asarray((lower + upper) / 2.0)}
 
 
 def _corrected(rows: Array, learned: Learned, **_: Any) -> Array:
@@ -221,16 +219,8 @@ def _scaled(rows: Array, learned: Learned, **_: Any) -> Array:
 
 
 def _components(training: _Training, rank: int) -> Learned:
-    """Learn what holes are filled by."""
-    made = LowRankImputer(rank).fit(training.rows.X, None, training.rows.weights)
-    return {name: getattr(made, name) for name in (*_SCALED, "loadings_")}
-
-
-def _filled(rows: Array, learned: Learned, **_: Any) -> Array:
-    """Fill holes by what was learned."""
-    made = LowRankImputer()
-    made.__dict__.update(learned, n_features_in_=rows.shape[1])
-    return made.transform(rows)
+    """Learn what fills holes."""
+    return low_rank(training.rows.X, rank, training.rows.weights)
 
 
 # The steps by name
@@ -332,7 +322,7 @@ STEPS: Mapping[str, StepKind] = {
     ),
     "adaptive": StepKind(_scaled, "adaptive", learn=_adaptive, learned=_SCALED, supervised=True),
     IMPUTE: StepKind(
-        _filled,
+        filled,
         "impute or impute:3 (components)",
         {"rank": (_whole, 0)},
         _components,

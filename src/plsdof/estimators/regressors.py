@@ -100,7 +100,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
     missing : {"raise", "impute"}
         "impute" fills missing values of X, also of new rows, by components of X alone
-        (`plsdof.chemometrics.LowRankImputer`), which are learned anew wherever rows are left out.
+        (the step ``impute`` of `plsdof.chemometrics.Preprocessor`), learned without held-out rows.
         Degrees of Freedom are exact given the completed X.
 
     Attributes
