@@ -129,6 +129,17 @@ def test_it_is_a_scikit_learn_transformer(steps):
     assert {one["status"] for one in found} <= {"passed", "skipped"}
 
 
+def test_chains_that_begin_alike_share_what_they_begin_with(spectra):
+    X, y, made = *spectra, {}
+    for steps in ("snv", "snv,columns:3:9", "msc,savgol:5:2:1", "msc,columns:0:9"):
+        alone = Preprocessor(steps)
+        values, chain = alone.fit_transform(X, y), Preprocessor(steps)
+        np.testing.assert_array_equal(chain.learn(X, y, made=made), values)
+        np.testing.assert_array_equal(chain.transform(X), values)
+        assert chain.to_content() == alone.to_content()
+    assert len(made) == 5  # snv and msc once
+
+
 def test_cross_validation_fits_the_chain_in_every_fold(spectra):
     X, y = spectra
     found = cross_validate(X, y, preprocessed("msc,savgol:9:2:1", pls_at_most(3)), cv=KFold(6))

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from _helpers.problems import make_problem
+from numpy.testing import assert_allclose
 from scipy.spatial.distance import pdist
 
 from plsdof import PLSRegressor, RecipeRegressor, kernel_pls_path, load_model, pls_path
@@ -323,3 +324,23 @@ def test_a_weight_on_a_model_that_cannot_be_counted_goes_to_the_largest_that_can
     average = path.average()
     beyond = Model(path=path, index=6, weights=np.eye(7)[6], selection=average.selection)
     np.testing.assert_allclose(beyond.exact.coef[0], path.coef[4])
+
+
+@pytest.mark.parametrize("recipes", [["snv", "none"], ["snv", "scale", "none"]])
+def test_rows_that_change_after_a_fit_do_not_change_the_average(recipes):
+    mine = X.copy()
+    model = RecipeRegressor("average", recipes=recipes).fit(mine, Y)
+    mine[:] = np.random.default_rng(0).normal(size=X.shape)
+    other = RecipeRegressor("average", recipes=recipes).fit(X, Y)
+    assert len(other.model_.members) > 1
+    assert_allclose(model.predict(X), other.predict(X), rtol=1e-12)
+    assert_allclose(model.dof_, other.dof_, rtol=1e-12)
+
+
+def test_rows_that_change_after_a_fit_do_not_change_both_scalings():
+    table, y = load_ozone(return_X_y=True)
+    mine = table.copy()
+    model = PLSRegressor("average", scale="auto").fit(mine, y)
+    mine[:] = 0.0
+    other = PLSRegressor("average", scale="auto").fit(table, y)
+    assert_allclose(model.predict(table), other.predict(table), rtol=1e-12)

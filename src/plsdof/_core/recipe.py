@@ -10,6 +10,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from plsdof._core.inputs import as_matrix, as_response, feature_names
 from plsdof._core.plugins import opened
 from plsdof._core.standardize import Observations
@@ -33,8 +35,13 @@ class Preparation(Protocol):
     is_linear: bool
     fills_holes: bool
 
-    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Learn from rows with weights, and return them prepared."""
+    def learn(
+        self, X: Any, y: Any, sample_weight: Any = None, made: dict[str, Any] | None = None
+    ) -> Any:
+        """Learn from checked rows with weights, and return them prepared.
+
+        ``made`` keeps what other preparations of the same rows begin with, too.
+        """
 
     def transform(self, X: Any) -> Any:
         """Return rows prepared."""
@@ -116,27 +123,31 @@ class Recipe:
     options: Mapping[str, Any] = field(default_factory=dict)
     prepare: Callable[[], Preparation] | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Path":
-        """Fit the same method, with the same options, to other rows."""
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, made: dict[str, Any] | None = None
+    ) -> "Path":
+        """Fit the same method, with the same options, to other rows.
+
+        ``made`` keeps prepared rows for other recipes of the same `Observations`.
+        """
         if self.prepare is None:
             return self.method.path(X, y, sample_weight=sample_weight, **self.options)
         chain = self.prepare()
         if (source := opened(X, y, sample_weight)) is not None:
             path = self.method.path(source.prepared(chain), **self.options)
             return self._prepared(path, chain, source, path.feature_names)
-        kept = None
-        if isinstance(X, Observations):
-            rows, y, sample_weight, names, kept = X.X, X.y, X.weights, X.names, X.kept
-        else:
-            rows, names = as_matrix(X, holes=chain.fills_holes), feature_names(X)
-            y = as_response(y, len(rows))
-        prepared = chain.fit_transform(rows, y, sample_weight)
+        if isinstance(X, Observations):  # checked, and shared with other recipes
+            X.own()
+            values = chain.learn(X.X, X.y, X.weights, made)
+            fresh = not np.may_share_memory(values, X.X)
+            inner = replace(X, X=values, names=None, kept=None, is_owned=fresh, checksum=None)
+            inner.own()
+            return self._after(self.method.path(inner, None, **self.options), chain, X)
+        rows, names = as_matrix(X, holes=chain.fills_holes), feature_names(X)
+        y = as_response(y, len(rows))
+        prepared = chain.learn(rows, y, sample_weight)
         path = self.method.path(prepared, y, sample_weight=sample_weight, **self.options)
-        path = self._prepared(path, chain, rows, names)
-        if kept is None:
-            return path
-        # Folds are those of all rows, also of those without weight.
-        return replace(path, given=replace(path.rows.require(), kept=kept))
+        return self._prepared(path, chain, rows, names)
 
     def _prepared(
         self, path: "Path", before: Preparation, rows: Any, names: tuple[str, ...] | None
@@ -153,14 +164,17 @@ class Recipe:
             raw = rows.unprepared(prepared)
         given = replace(prepared, X=raw, names=names, is_owned=False, checksum=None)
         given.own()
+        return self._after(path, before, given)
+
+    def _after(self, path: "Path", before: Preparation, given: Observations) -> "Path":
         return replace(
             path,
             recipe=self,
             given=given,
             _before=before,
-            _prepared=prepared,
+            _prepared=path.rows.require(),
             _make=partial(getattr, path, "exact"),
-            _names=names,
+            _names=given.names,
         )
 
     def __call__(self, X: Any, y: Any, sample_weight: Any = None) -> "Path":

@@ -32,7 +32,7 @@ import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -359,6 +359,7 @@ def parse_chain(text: str) -> tuple[tuple[str, dict[str, Any]], ...]:
     return chain
 
 
+@lru_cache(maxsize=256)
 def _parsed(word: str) -> tuple[str, dict[str, Any]]:
     name, *given = word.split(":")
     if name not in STEPS:
@@ -479,7 +480,16 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the preprocessed rows: each step is applied once."""
-        values = self._checked(X, reset=True)
+        return self.learn(self._checked(X, reset=True), y, sample_weight)
+
+    def learn(
+        self, X: Array, y: Any, sample_weight: Any = None, made: dict[str, Any] | None = None
+    ) -> Any:
+        """Do what `fit_transform` does with rows that have been checked.
+
+        ``made`` keeps what each step gives, for other chains of the same rows that begin alike.
+        """
+        values, made, self.n_features_in_ = X, {} if made is None else made, X.shape[1]
         weights, known = as_weights(sample_weight, len(values)), np.ones(len(values), dtype=bool)
         response = np.asarray(y, dtype=np.float64) if self.looks_at_y else np.zeros(len(values))
         if weights is not None:  # nothing is learned from rows without weight
@@ -487,11 +497,19 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             known = weights > 0
             weights = weights[known]
         self.learned_: list[Learned] = []
-        for name, parameters in parse_chain(self.steps):
-            block = Block(X=values[known], y=response[known], weights=weights, first=0)
-            self._learn(name, parameters, values.shape[1], block=block)
-            # The next step learns from rows as this one leaves them.
-            values = _applied(name, parameters, self.learned_[-1], values)
+        steps = parse_chain(self.steps)
+        for i, (name, parameters) in enumerate(steps):
+            start = repr(steps[: i + 1])
+            if start not in made:
+                rows = {}
+                if STEPS[name].learn is not None:
+                    kept = values[known], response[known]
+                    rows["block"] = Block(X=kept[0], y=kept[1], weights=weights, first=0)
+                learned = _learned(name, parameters, values.shape[1], **rows)
+                # The next step learns from rows as this one leaves them.
+                made[start] = learned, _applied(name, parameters, learned, values)
+            learned, values = made[start]
+            self.learned_.append(learned)
         return values
 
     def fit_blocks(self, blocks: Rows) -> "Preprocessor":
@@ -511,15 +529,8 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             # The next step learns from rows as those before leave them.
             before = RowBlocks(blocks, None, self.transform if i else None)
             p = len(columns_after(steps[:i], blocks.n_columns))
-            self._learn(name, parameters, p, blocks=before)
+            self.learned_.append(_learned(name, parameters, p, blocks=before))
         return self
-
-    def _learn(self, name: str, parameters: dict[str, Any], p: int, **rows: Any) -> None:
-        """Learn what one step learns from rows of p columns."""
-        _require_columns(name, parameters, p)
-        learn = STEPS[name].learn
-        training = _Training(name, **rows)
-        self.learned_.append({} if learn is None else learn(training, **parameters))
 
     def transform(self, X: Any) -> Any:
         """Return the preprocessed rows, (n, p)."""
@@ -639,11 +650,20 @@ def _require_columns(name: str, parameters: Mapping[str, Any], p: int) -> None:
         )
 
 
+def _learned(name: str, parameters: dict[str, Any], p: int, **rows: Any) -> Learned:
+    """Learn what one step learns from rows of p columns."""
+    _require_columns(name, parameters, p)
+    learn = STEPS[name].learn
+    return {} if learn is None else learn(_Training(name, **rows), **parameters)
+
+
 def _applied(name: str, parameters: dict[str, Any], learned: Learned, values: Array) -> Array:
     """Prepare rows, and refuse those whose result is not defined."""
-    # Values that are equal up to rounding have no deviation to divide by.
-    flat = np.ptp(values, axis=1) <= _FLAT * np.abs(values).max(axis=1)
-    bad = np.flatnonzero(flat & (name in ("snv", "msc")))
+    bad = np.empty(0, dtype=np.intp)
+    if name in ("snv", "msc"):
+        # Values that are equal up to rounding have no deviation to divide by.
+        flat = np.ptp(values, axis=1) <= _FLAT * np.abs(values).max(axis=1)
+        bad = np.flatnonzero(flat)
     if not len(bad):
         changed = STEPS[name].apply(values, learned, **parameters)
         bad = np.flatnonzero(~np.isfinite(changed).all(axis=1))

@@ -26,7 +26,7 @@ from plsdof._core.criteria import CRITERIA, criterion_label
 from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import Array, feature_names
 from plsdof._core.left_out import MOST_COMPONENTS, LeftOut
-from plsdof._core.model import Model, pooled
+from plsdof._core.model import Model, members_of, pooled
 from plsdof._core.path import Path
 from plsdof._core.plugins import plugin_for, predictor_of
 from plsdof._core.recipe import Method, Recipe
@@ -353,8 +353,9 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
     def _fit_model(self, X: Any, y: Any, weights: Any, groups: Any) -> Any:
         """Fit the paths of all recipes, and choose a model."""
         model = self._chosen_of(self._by_recipe(X, y, weights), X, y, weights, groups)
-        if (given := model.path.given) is not None:
-            given.own()
+        for one in members_of(model):
+            if (given := one.path.given) is not None:
+                given.own()
         return model
 
     def _by_recipe(self, X: Any, y: Any, weights: Any) -> dict[str, Path]:

@@ -271,9 +271,11 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
 
     def _by_recipe(self, X: Any, y: Any, weights: Any) -> dict[str, Path]:
         found: dict[str, Path] = {}
+        rows = self._observed(X, y, weights)
+        made: dict[str, Any] = {}  # recipes share rows, and steps they begin with
         for name, one in self._recipes().items():
             try:
-                found[name] = one.fit(*self._observed(X, y, weights))
+                found[name] = one.fit(*rows, made=made)
             except UndefinedRowsError as error:
                 if not isinstance(self.recipes_, str):
                     raise

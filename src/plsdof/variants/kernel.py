@@ -533,7 +533,8 @@ def kernel_pls_path(
     )
     count, most = partial(_count, inputs, data), len(given.y) - 1
     path = finished(KernelPLSPath, recipe, given, count, most=most, _inputs=inputs)
-    _ = path.exact  # refuses what is not a kernel, where it comes in
+    if not by_median:  # those that belong to it are kernels, and a recipe may never be counted
+        _ = path.exact  # refuses what is not a kernel, where it comes in
     return path
 
 
