@@ -270,7 +270,11 @@ def _recipes(analysis: Analysis) -> Table:
     if weights is not None:
         shares = [float(weights[name].sum()) for name in found]
         columns["weight"] = as_column(shares, "weight", error=TWO_DECIMALS)
-    return Table(columns=columns if found else {}, title="Recipes, by cross-validation")
+    return Table(
+        columns=columns if found else {},
+        title="Recipes, by cross-validation",
+        caption="The best size of each recipe, in the same folds.",
+    )
 
 
 def merit_table(merit: dict[str, FiguresOfMerit]) -> Table:
@@ -377,7 +381,13 @@ def _rows(analysis: Analysis) -> Table:
     words = [flags_in_words(table, i) for i in range(len(rows.y))]
     columns["beyond"] = as_column(words, "beyond the limit of")
     taken = {name: one.take(table.order) for name, one in columns.items()}
-    return Table(columns=taken, title="Rows, the most unusual ones first", brief=False)
+    return Table(
+        columns=taken,
+        title="Rows, the most unusual ones first",
+        caption="p is that of the residual, under normal errors and adjusted for the number of "
+        "rows. T² and Q see the shape of a row, not whether its response is right.",
+        brief=False,
+    )
 
 
 def _test(analysis: Analysis) -> Table:
@@ -393,7 +403,12 @@ def _test(analysis: Analysis) -> Table:
         columns |= {
             name: as_column(getattr(table, name).values, FLAGS[name]) for name in ("t2", "q")
         }
-    return Table(columns=columns, title="Rows of the test", brief=False)
+    return Table(
+        columns=columns,
+        title="Rows of the test",
+        caption="These rows took no part in the fit.",
+        brief=False,
+    )
 
 
 def _scores(analysis: Analysis) -> Table:
