@@ -344,3 +344,25 @@ def test_rows_that_change_after_a_fit_do_not_change_both_scalings():
     mine[:] = 0.0
     other = PLSRegressor("average", scale="auto").fit(table, y)
     assert_allclose(model.predict(table), other.predict(table), rtol=1e-12)
+
+
+@pytest.mark.parametrize("recipes", [["none", "scale", "snv"], ["none", "scale", "snv,kernel"]])
+def test_intervals_allow_for_the_empty_model_of_a_recipe(recipes, tmp_path):
+    y = 0.5 * (Y - Y.mean()) / Y.std() + np.random.default_rng(6).normal(size=len(Y))
+    model = RecipeRegressor("average", recipes=recipes).fit(X[:50], y[:50])
+    average = model.model_
+    weights = average.selection.weights
+    assert [name for name, w in weights.items() if w[0] and not w[1:].any()]
+    values, shares = [], []
+    for one, share in zip(average.members, average.shares, strict=True):
+        kept = np.flatnonzero(one.weights)
+        values += [one.path[int(m)].predict(X[50:]) for m in kept]
+        shares += (share * one.weights[kept]).tolist()
+    apart = shares @ (np.array(values) - model.predict(X[50:])) ** 2
+    h = average.leverage_at(X[50:]) / average.left_out.fitted_share
+    expected = average.half_width() * np.sqrt(1 + 4 * h + 4 * apart / average.rmse**2)
+    lower, upper = model.predict_interval(X[50:]).T
+    assert_allclose(upper - lower, 2 * expected, rtol=1e-8)
+    model.save(tmp_path / "model.json")
+    kept = load_model(tmp_path / "model.json").predict_interval(X[50:])
+    assert_allclose(kept[:, 1] - kept[:, 0], 2 * expected, rtol=1e-8)

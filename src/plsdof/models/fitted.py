@@ -196,7 +196,7 @@ class FittedMember(Member):
     @cached_property
     def models(self) -> Array | None:
         """What scores are multiplied by to give the predictions of models; None if one has all."""
-        if not self._there or self.rotations is None or not len(self.rotations):
+        if not self._there or self.rotations is None:
             return None
         coef = [self.model.path[m].coef for m in self._there]
         size = np.maximum(np.linalg.norm(self.rotations, axis=1), np.finfo(float).tiny)
