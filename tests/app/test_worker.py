@@ -36,7 +36,7 @@ def worker(tmp_path):
 
 def test_a_worker_answers_refuses_stops_and_starts_again(worker):
     options = {"file": "gasoline.csv", "response": ["octane"]}
-    assert worker.ask("guess", options) == ["octane"]
+    assert worker.ask("guess", options) == {"response": ["octane"]}
     with pytest.raises(InvalidInputError, match="nowhere"):
         worker.ask("show", {"file": "nowhere.csv", "response": ["octane"]}, 1)
     with pytest.raises(RuntimeError, match="a mistake of ours"):

@@ -7,14 +7,14 @@ import numpy as np
 
 from plsdof._core.inputs import Array, read_only
 
-# 1100 | 1100.5 | 1100,5 | 1.1e3 | X1100 (how R spells it) | 1100 nm | 1100 (nm) | [1100] |
-# NIR.1100.nm | Abs_1100 | log(1/R) 1100 | λ=1100
+# 1100 | 1100.5 | 1100,5 | 1.1e3 | X1100 and x_1100 (how R spells it) | 1100 nm | 1100 (nm) |
+# [1100] | NIR.1100.nm | Abs_1100 | log(1/R) 1100 | λ=1100
 _SPECTRAL = (
     r"(?:nir|vis|mir|ir|raman|abs(?:or(?:bance|p(?:tion)?))?|refl(?:ectance)?|wl|wn|"
     r"wave(?:length|number)?|nm|spec(?:tr(?:um|a))?|spc|λ|lambda|log ?\(1/[RT]\))"
 )
 _NUMBER = re.compile(
-    rf"'?(?:X|(?i:{_SPECTRAL})[ ._=-]?)?[(\[]?(?P<number>[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?)"
+    rf"'?(?:X|x_|(?i:{_SPECTRAL})[ ._=-]?)?[(\[]?(?P<number>[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?)"
     r"[)\]]?(?:\s*|[._])[(\[]?"
     r"(?P<unit>nm|um|µm|μm|cm\^?[-−]1|cm⁻[¹1]|1/cm|Hz|kHz|MHz|GHz|THz|eV|ppm)?[)\]]?"
 )
@@ -31,6 +31,8 @@ def header_number(name: str) -> float | None:
     [1100.0, 1100.5, 1100.5, None, None]
     >>> [header_number(name) for name in ("NIR.900 nm", "Abs_1100", "wl1100", "gene_7")]
     [900.0, 1100.0, 1100.0, None]
+    >>> [header_number(name) for name in ("x_001", "x1", "gene_1")]
+    [1.0, None, None]
     >>> [header_number(name) for name in ("1100 (nm)", "[1100]", "nir_1100_nm", "log(1/R) 1100")]
     [1100.0, 1100.0, 1100.0, 1100.0]
     """

@@ -202,11 +202,6 @@ def is_spectrum(features: FeatureAxis) -> bool:
     return features.is_numeric or (many and not features.is_named)
 
 
-def is_curve(features: FeatureAxis) -> bool:
-    """Whether a report draws predictors as a curve: wavelengths, or too many to name each."""
-    return features.is_numeric or len(features.names) > MOST_NAMED
-
-
 def spans_decades(values: Array) -> bool:
     """Whether positive values differ so much that a linear axis would hide the small ones.
 

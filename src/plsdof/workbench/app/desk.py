@@ -145,9 +145,11 @@ class Desk:
         """Take the only column that can be the response; of several the person chooses."""
         with suppress(InvalidInputError):  # what is wrong with the table, the page will say
             found = self.worker.ask("guess", self.options)
-            if len(found) == 1:
+            if found:
                 why = "the only measured column that is not a wavelength"
-                self.session.apply({"do": "set", "options": {"response": found}, "why": why})
+                if "missing" in found:
+                    why += "; its complete rows are used"
+                self.session.apply({"do": "set", "options": found, "why": why})
 
     # What is looked at
 

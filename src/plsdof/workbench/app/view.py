@@ -21,7 +21,7 @@ from plsdof._core.inputs import Array
 from plsdof._core.remarks import Remark
 from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, PlsdofError
-from plsdof.plotting.style import feature_axis, is_curve, readable
+from plsdof.plotting.style import feature_axis, is_spectrum, readable
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import Rows, TableProblem, data_texts
@@ -48,7 +48,7 @@ _SPECTRA, _POINTS = 60, 300
 # Names of samples that are so much alike may be one name with a typing error.
 _ALIKE = 0.8
 # Texts that are proposed as classes: so few, and each so often.
-_MOST_CLASSES, _FEWEST_OF_A_CLASS = 10, 4
+_MOST_CLASSES, _FEWEST_OF_A_CLASS = 10, 2
 # Options that say how a file is read.
 _READING = ("sheet", "header_row", "skip_rows", "transpose", "na")
 # Of intervals and limits, unless a trial has another.
@@ -95,26 +95,33 @@ class Workbench:
     # The table
     # ---------
 
-    def guess(self, options: Options) -> list[str]:
-        """Return the columns that may be the response, those with fewest holes first.
+    def guess(self, options: Options) -> Options:
+        """Return the response, if a single column can be it, of its complete rows.
 
-        Of a table of spectra, or of another one with reference values: columns of numbers that
-        are neither a wavelength nor count the rows.
+        Of a table of spectra, or of another one with reference values: the column of numbers that
+        is neither a wavelength nor counts the rows.
         """
         other = options.get("response_file")
         table = self.tools.table({"file": other or options["file"]})
         measured = _measured(table)
-        return measured if other or _has_spectra(table) else []
+        if len(measured) != 1 or not (other or _has_spectra(table)):
+            return {}
+        holes = bool(other or _missing(table, measured[0]))
+        return {"response": measured} | ({"missing": "drop"} if holes else {})
 
     def proposed(self, options: Options) -> list[str]:
         """Return the column to ask for first: measured and complete, or of few classes."""
         table = self.tools.table({"file": options.get("response_file") or options["file"]})
         found = _measured(table)
-        if found and not options.get("response_file") and not _has_spectra(table):
-            # Of columns that are all named, the response is the last one as a rule.
-            fewest = _missing(table, found[0])
-            found = [name for name in found if _missing(table, name) == fewest][-1:]
-        return (found or [name for name in table.names if _has_classes(table, name)])[:1]
+        if options.get("response_file") or _has_spectra(table):
+            return (found or [name for name in table.names if _has_classes(table, name)])[:1]
+        # Of columns that are all named, the response is the last one as a rule, and none of a
+        # series such as step_1, step_2.
+        complete = [name for name in found if _missing(table, name) == _missing(table, found[0])]
+        stems = [name.rstrip("0123456789") for name in table.names]
+        alone = [name for name in complete if stems.count(name.rstrip("0123456789")) == 1]
+        last = table.names[-1]
+        return [last] if _has_classes(table, last) else (alone or complete)[-1:]
 
     def table(self, options: Options) -> dict[str, Any]:
         """Return the table as it was read: every column with its role, spectra, remarks.
@@ -531,7 +538,7 @@ def _class_pictures(analysis: ClassAnalysis) -> dict[str, Any]:
     labels = data.rows.labels
     vip = np.asarray(model.vip()) if m else np.zeros(0)
     axis = feature_axis(names, data.shape[1])
-    places = axis.order if is_curve(axis) and m else np.argsort(-vip, kind="stable")[:_BINS]
+    places = axis.order if is_spectrum(axis) and m else np.argsort(-vip, kind="stable")[:_BINS]
     return {
         "names": [readable(str(one), 40) for one in model.classes_],
         "of": left.codes.tolist(),
@@ -547,7 +554,7 @@ def _class_pictures(analysis: ClassAnalysis) -> dict[str, Any]:
         "vip": rounded(vip[places]),
         "largest": [readable(names[j], 40) for j in places],
         "axis": axis.title,
-        "positions": [axis.positions[j] for j in places] if is_curve(axis) and m else None,
+        "positions": [axis.positions[j] for j in places] if is_spectrum(axis) and m else None,
     }
 
 

@@ -28,7 +28,7 @@ from plsdof.inference.intervals import CoefficientInference, simultaneous_band
 from plsdof.inference.resampling import PermutationTest
 from plsdof.inference.summary import JACKKNIFE
 from plsdof.models.writing import plain
-from plsdof.plotting.style import FeatureAxis, feature_axis, is_curve, readable, spans_decades
+from plsdof.plotting.style import FeatureAxis, feature_axis, is_spectrum, readable, spans_decades
 from plsdof.workbench.analysis import Analysis
 from plsdof.workbench.analysis.analysis import About, has_scores
 from plsdof.workbench.analysis.data import Numbers, Rows, TestSet, predicted
@@ -303,7 +303,7 @@ def _notes(view: View) -> dict[str, list[str]]:
 def _features(view: View) -> dict[str, Any]:
     axis, drawn = view.axis, view.shown_features
     return {
-        "layout": "curve" if is_curve(axis) else "names",
+        "layout": "curve" if is_spectrum(axis) else "names",
         "title": axis.title,
         "positions": _positions(axis, drawn),
         "names": [readable(axis.names[j], 40) for j in drawn],
@@ -592,7 +592,7 @@ def _spectra(view: View) -> dict[str, Any] | None:
 
     They are rows of the other pictures; of many, some with evenly spread responses are taken.
     """
-    if not is_curve(view.axis):
+    if not is_spectrum(view.axis):
         return None
     analysis, axis, rows = view.analysis, view.axis, view.places
     chain, tables = analysis.data.preprocessing, {"raw": view.rows}

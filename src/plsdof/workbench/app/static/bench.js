@@ -65,7 +65,7 @@ function showRanges() {
   const { features: kept, exclude } = session.options;
   const now = (kept ? "Kept: " + kept.join(", ") + ". " : "") + (exclude ? "Left out: " + exclude.join(", ") + "." : "");
   byId("ranges").replaceChildren(...chips, " " + now);
-  byId("ranges-of-spectra").hidden = Boolean(content) && features.word === "predictor";
+  byId("ranges-of-spectra").hidden = content ? isNamed : Boolean(classes && !classes.positions);
   byId("range-keep").disabled = byId("range-drop").disabled = !ranges.length;
   byId("range-all").disabled = !kept && !exclude;
 }
@@ -126,9 +126,8 @@ byId("colour").addEventListener("change", (event) => {
 const FIRST = { raw: "Measured", preprocessed: "Prepared", coefficients: "Coefficients", scores: "Scores" };
 state.kind = "raw";
 
-// Predictors without an axis are not drawn as spectra.
 function firstKinds() {
-  return [...(spectra && features.word !== "predictor" ? spectra.tables.map((one) => one.kind) : []), "coefficients", ...(components && components.count > 1 ? ["scores"] : [])];
+  return [...(spectra ? spectra.tables.map((one) => one.kind) : []), "coefficients", ...(components && components.count > 1 ? ["scores"] : [])];
 }
 
 function showFirst() {
@@ -188,7 +187,7 @@ function lookFirst() {
   const least = classes ? classes.probability.findIndex((one) => one < 0.5 && one === Math.min(...classes.probability)) : -1;
   const i = one ? rows.number.indexOf(one.row) : least;
   if (!one && i < 0) return [];
-  const why = one ? one.why + " beyond the limit" : "the probability of its class is " + brief(classes.probability[i]);
+  const why = one ? one.why + " beyond the limit" : "the probability of its class is " + (classes.probability[i] < 0.001 ? "below 0.001" : brief(classes.probability[i]));
   const name = made("bdi", {}, one ? one.name : rowWords(i));
   return [made("p", { id: "look" }, "Look at ", i < 0 ? name : button(element("b", name), () => pick("row", i), { className: "link" }), " first: " + why + ".")];
 }

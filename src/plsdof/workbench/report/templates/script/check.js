@@ -6,7 +6,7 @@ function drawCheck(chart) {
   const broken = at.filter((i) => Object.values(chart.alarms || {}).some((where) => where[i - 1]));
   const data = [
     { name: "error / expected size", x: at, y: chart.errors, mode: "markers", marker: { color: theme.lines[0], size: 7 }, hovertext: words },
-    { name: "alarm", x: broken, y: broken.map((i) => chart.errors[i - 1]), mode: "markers", marker: { color: theme.lines[1], size: 13, symbol: "circle-open", width: 2.5 } },
+    { name: "against a rule of the chart", x: broken, y: broken.map((i) => chart.errors[i - 1]), mode: "markers", marker: { color: theme.lines[1], size: 13, symbol: "circle-open", width: 2.5 } },
     ...(chart.ewma.length ? [{ name: "moving average", x: at, y: chart.ewma, mode: "lines", line: { color: theme.lines[2] } }] : []),
   ];
   const bounds = [chart.warning, chart.action].filter((v) => v !== null).flatMap((v) => [v, -v]);

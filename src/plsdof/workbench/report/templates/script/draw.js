@@ -82,7 +82,7 @@ function addCharts() {
   add("chart-explained", drawExplained, "place");
   add("chart-recipes", drawRecipes);
   add("chart-permutation", drawPermutation);
-  add("chart-coefficients", drawCoefficients, "place");
+  add("chart-coefficients", () => drawCoefficients(MOST_BARS), "place");
   add("chart-vip", drawVip, "place");
   add("chart-selectivity", drawSelectivity, "place");
   add("chart-fit", drawFit, "place", "row", "marked");

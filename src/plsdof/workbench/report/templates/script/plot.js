@@ -75,12 +75,14 @@ function svg(name, facts, ...children) {
   return made;
 }
 
-/** Numbers of a tick axis: about as many as wanted, at round values. @param {number} low @param {number} high @param {number} most */
-function roundTicks(low, high, most) {
+/** The step between the numbers of an axis: about as many as wanted, at round values. @param {number} low @param {number} high @param {number} most */
+function roundStep(low, high, most) {
   const raw = (high - low) / Math.max(1, most);
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((s) => s * power).find((s) => s >= raw * 0.999) || raw;
-  return { step: step, values: everyStep(low, high, step) };
+  const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10].map((s) => s * power);
+  const wanted = steps.findIndex((s) => s >= raw * 0.999);
+  // An axis with fewer than three numbers cannot be read.
+  return steps.slice(0, wanted + 1).reverse().find((s) => everyStep(low, high, s).length > 2) || raw;
 }
 
 /** @param {number} low @param {number} high @param {number} step */
@@ -94,11 +96,11 @@ const SUPERSCRIPT = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 /** @param {number} n */
 const raised = (n) => (n < 0 ? "⁻" : "") + [...String(Math.abs(n))].map((d) => SUPERSCRIPT[Number(d)]).join("");
 
-/** @param {number} value @param {number} step @param {boolean|undefined} plain */
-function tickText(value, step, plain) {
+/** A number of an axis; all of them have one power of ten. @param {number} value @param {number} step @param {number} most @param {boolean|undefined} plain */
+function tickText(value, step, most, plain) {
   if (Math.abs(value) < step / 1e6) return "0";
-  const power = Math.floor(Math.log10(Math.abs(value)) + 1e-12);
-  if (!plain && (power > 5 || power < -4)) {
+  const power = Math.floor(Math.log10(most) + 1e-12);
+  if (!plain && (power > 5 || power < -3)) {
     const digits = Math.max(0, power - Math.floor(Math.log10(step) + 1e-12));
     return (value / 10 ** power).toFixed(digits) + "·10" + raised(power);
   }
@@ -123,9 +125,10 @@ function scaleOf(axis, known, edge, length) {
   let ticks = axis.tickvals || [];
   let words = axis.ticktext || [];
   if (!axis.tickvals) {
-    const step = axis.dtick || roundTicks(least, most, length).step;
+    const step = axis.dtick || roundStep(least, most, length);
     ticks = everyStep(least, most, step);
-    words = ticks.map((v) => tickText(v, step, axis.plain));
+    const largest = Math.max(...ticks.map(Math.abs));
+    words = ticks.map((v) => tickText(v, step, largest, axis.plain));
   }
   const share = (/** @type {number} */ v) => (turn(v) - from) / (to - from);
   const inside = ticks.map((v, k) => ({ at: share(v), text: words[k] })).filter((one) => one.at > -0.001 && one.at < 1.001);
@@ -190,13 +193,13 @@ function plot(where, data, plan) {
   });
   data.forEach((one, k) => drawTrace(one, data[k - 1], { px: px, py: py, box: [left, wide], inside: inside, front: front, paint: paint, theme: theme, size: size }));
   if (paint && plan.width) picture.append(svg("image", { href: paint.canvas.toDataURL(), width: width, height: plan.height }));
-  picture.append(inside, front, ...legend.parts, ...noteOf(plan.note, [left, top, wide, high], size, theme));
   holder.style.minHeight = "0";
   const tip = document.createElement("div");
   tip.className = "tip";
   tip.setAttribute("role", "status");
   holder.replaceChildren(...(paint && !plan.width ? [paint.canvas] : []), picture, tip);
   findable(holder, data, px, py, [left, top, wide, high]);
+  picture.append(inside, front, ...legend.parts, ...noteOf(plan.note, [left, top, wide, high], size, theme, holder));
   if (isNew) listenTo(holder);
   holder.dataset.drag = plan.drag || "";
   picture.addEventListener("pointerdown", (event) => dragged(holder, picture, /** @type {PointerEvent} */ (event), (/** @type {number} */ s) => across.back((s - left) / wide)));
@@ -263,15 +266,17 @@ function legendOf(data, width, size, theme) {
   return { parts: parts, height: data.length ? y + 0.7 * size : 0 };
 }
 
-/** Lines of text in a corner, or one in the middle. @param {Plan["note"]} note @param {number[]} box @param {number} size @param {any} theme */
-function noteOf(note, [left, top, wide, high], size, theme) {
+/** Lines of text in the corner where they hide fewer points, or one in the middle. @param {Plan["note"]} note @param {number[]} box @param {number} size @param {any} theme @param {Holder} holder */
+function noteOf(note, [left, top, wide, high], size, theme, holder) {
   if (!note) return [];
   const small = Math.min(size, (size * (wide - 10)) / Math.max(...note.text.map((one) => widthOf(one, size)), 1));
   if (note.middle) return [svg("text", { class: "annotation", x: left + wide / 2, y: top + high / 2, "text-anchor": "middle", fill: theme.ink, "font-size": small }, note.text[0])];
-  const back = { x: left + wide - Math.max(...note.text.map((one) => widthOf(one, small))) - 8, y: top + high - 1.25 * small * note.text.length - 6 };
-  const rest = { width: left + wide - back.x, height: top + high - back.y, fill: theme.paper, opacity: 0.85 };
-  const lines = note.text.map((one, k) => svg("text", { class: "annotation", x: left + wide - 4, y: top + high - 6 - 1.25 * small * (note.text.length - 1 - k), "text-anchor": "end", fill: theme.ink, "font-size": small }, one));
-  return [svg("rect", Object.assign(back, rest)), ...lines];
+  const room = { width: Math.max(...note.text.map((one) => widthOf(one, small))) + 8, height: 1.25 * small * note.text.length + 6 };
+  const corners = [[left + wide - room.width, top + high - room.height], [left, top]];
+  const hidden = corners.map(([x, y]) => holder.hits().filter((one) => one.x > x && one.x < x + room.width && one.y > y && one.y < y + room.height).length);
+  const [x, y] = corners[Number(hidden[1] < hidden[0])];
+  const lines = note.text.map((one, k) => svg("text", { class: "annotation", x: x + room.width - 4, y: y + 1.25 * small * (k + 1) - 2, "text-anchor": "end", fill: theme.ink, "font-size": small }, one));
+  return [svg("rect", Object.assign({ x: x, y: y, fill: theme.paper, opacity: 0.85 }, room)), ...lines];
 }
 
 /** A canvas below the picture, if a line has very many points. @param {Trace[]} data @param {number} width @param {number} height @param {number[]} box */

@@ -13,8 +13,18 @@ function nameAxis(places, most) {
 
 const namedHeight = (count) => 90 + 24 * Math.max(4, count);
 
+// So many predictors with names are drawn, those of the largest values.
+const MOST_BARS = 30;
+const inOrder = (sizes) => sizes.map((_, k) => k);
+const largest = (sizes, most) => (sizes.length > most ? inOrder(sizes).sort((j, k) => sizes[k] - sizes[j]).slice(0, most) : inOrder(sizes));
+const ofAll = (title, count, total) => title + (count < total ? " (" + count + " of " + total + ")" : "");
+
 // One or more values per predictor. 'places' tells which predictors the values belong to.
-function overFeatures(series, title, places, bound) {
+function overFeatures(all, title, given, bound) {
+  const sizes = given.map((_, k) => Math.max(0, ...all.map((one) => Math.abs(one.values[k]))));
+  const kept = isNamed ? largest(sizes, MOST_BARS) : inOrder(sizes);
+  const places = kept.map((k) => given[k]);
+  const series = all.map((one) => Object.assign({}, one, { values: kept.map((k) => one.values[k]) }));
   const data = series.map((one) => {
     const color = theme.lines[one.style];
     const text = one.values.map((v, k) => features.names[places[k]] + ": " + one.name + " " + brief(v));
@@ -33,7 +43,7 @@ function overFeatures(series, title, places, bound) {
     more.note = { text: ["not defined without components"], middle: true };
   }
   if (isNamed) {
-    return [data, layout(zeroAxis(title), nameAxis(places, 20), Object.assign(more, { height: namedHeight(places.length) }))];
+    return [data, layout(zeroAxis(ofAll(title, places.length, given.length)), nameAxis(places, 20), Object.assign(more, { height: namedHeight(places.length) }))];
   }
   const limits = [0, bound === null || bound === undefined ? (series.length ? null : 1) : bound];
   const y = limits[1] === null ? {} : { range: around([...limits, ...[].concat(...series.map((one) => one.values))]) };
@@ -42,17 +52,15 @@ function overFeatures(series, title, places, bound) {
   return [data, layout(x, zeroAxis(title, y), Object.assign(more, zooming()))];
 }
 
-// Coefficients: of named predictors all, or the largest ones.
+// Coefficients: a curve, or bars of predictors with names.
 function drawCoefficients(most) {
   const one = details[state.place - first];
-  const largest = [...everyFeature].sort((j, k) => Math.abs(one.coef[k]) - Math.abs(one.coef[j])).slice(0, most);
-  const asBars = isNamed || (most && features.word === "predictor");
-  const places = most && asBars ? largest : everyFeature;
+  const places = isNamed ? largest(one.coef.map(Math.abs), most) : everyFeature;
   const between = (j) => (one.lower ? " [" + shown(one.lower[j]) + ", " + shown(one.upper[j]) + "]" : "");
   const text = places.map((j) => features.names[j] + ": " + shown(one.coef[j]) + between(j));
   const base = { hovertext: text, name: "coefficient" };
-  const per = isNarrow() && isNamed ? "response per sd" : "response per " + features.per;
-  return asBars ? namedBars(one, base, per, places) : bandCurve(one, base, per);
+  const per = responseName() + " per " + (isNarrow() && isNamed ? "sd" : features.per);
+  return isNamed ? namedBars(one, base, ofAll(per, places.length, everyFeature.length), places) : bandCurve(one, base, per);
 }
 
 // Limits that hold for all predictors at once: further from the coefficients by one factor.
