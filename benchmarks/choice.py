@@ -8,7 +8,7 @@ cross-validation's choice; means over repeats and designs are geometric. Results
 to what is there. ``--page docs/choice.md`` writes the tables into that page.
 
 "default", "average"        `pls_path(X, y)`, its `select()` and `average()`
-"whole walk"                the same choice among all models up to 30 components
+"all 30 models"             the same choice among all models up to 30 components
 "recipes"                   `RecipeRegressor`, one model or the average: "spectra" for designs whose
                             columns are spectra, "table" for all others
 "grid search"               the smallest error of ten folds among the same five recipes and sizes
@@ -48,7 +48,7 @@ PURE_NOISE, REAL, RANDOM = "pure noise", "real data", "random"
 SINGLE_ROWS = 60
 BAGS = 25
 DEFAULT, AVERAGE, BASE, BEST = "default", "average", "10-fold cross-validation", "best"
-WHOLE = "whole walk"
+WHOLE = "all 30 models"
 UNSCALED, GRID = "10-fold cross-validation, not scaled", "grid search over recipes"
 ONE, POOL, KERNEL = "recipes, one model", "recipes, average", "recipes and kernel, average"
 RULES = (

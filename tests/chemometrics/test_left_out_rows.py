@@ -1,12 +1,16 @@
 """T^2 and Q of held-out rows, and limits from them."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from _helpers.problems import make_problem
 
 from plsdof import PLSRegressor, kernel_pls_path, pls_path
-from plsdof.chemometrics import hotelling_t2, outliers, q_residuals
+from plsdof._core.store import Store
+from plsdof.chemometrics import hotelling_t2, outliers, preprocessed, q_residuals
 from plsdof.chemometrics.rows import LeftOutValues, left_out_rows
+from plsdof.errors import ConstantColumnWarning
 from plsdof.variants import penalized_pls_path
 
 
@@ -168,6 +172,26 @@ def test_a_fold_that_supports_fewer_components_stands_still():
     two, three = (left_out_rows(path[m], cv=folds) for m in (2, 3))
     np.testing.assert_allclose(three.t2.values[:5], two.t2.values[:5], rtol=1e-9)
     assert np.all(three.t2.values[5:] > two.t2.values[5:])
+    np.testing.assert_allclose(three.q.values[:5], two.q.values[:5], rtol=1e-9)
+    with pytest.warns(ConstantColumnWarning):
+        part = pls_path(X[5:], y[5:], 2, scale=False)
+    np.testing.assert_allclose(two.q.values[:5], q_residuals(part[2], X[:5]).values, rtol=1e-9)
+
+
+@pytest.mark.parametrize("steps", ["snv", "msc"])
+def test_folds_are_fitted_one_by_one_only_where_a_step_learns_from_rows(steps, monkeypatch):
+    X, y = make_problem(40, 12, seed=3)
+    fit = preprocessed(steps, partial(pls_path, max_components=4))
+    test, fitted = np.arange(40) % 10 == 6, []
+    expected = q_residuals(fit(X[~test], y[~test])[3], X[test]).values
+    refit = Store.fit_rows
+    monkeypatch.setattr(Store, "fit_rows", lambda *how: fitted.append(how) or refit(*how))
+    path = fit(X, y)
+    path.store.left_out(np.arange(40) % 10, None, through=4)
+    fitted.clear()
+    found = left_out_rows(path[3], cv=10)
+    np.testing.assert_allclose(found.q.values[test], expected, rtol=1e-8)
+    assert len(fitted) == (10 if steps == "msc" else 0)
 
 
 def test_groups_of_the_choice_are_left_out_together():

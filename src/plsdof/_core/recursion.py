@@ -109,11 +109,11 @@ class Run:
         combined = shares @ self.directions[:, -1]
         return np.asarray(combined if self.lift is None else self.lift(combined))
 
-    def rotations(self, m: int) -> Array:
-        """Return R (m, p): scores of a row x are R (x - mean), orthonormal over all rows."""
+    def rotations(self, m: int, fold: int = -1) -> Array:
+        """Return R (m, p): scores R (x - mean) of rows x are orthonormal over those of a fit."""
         if not m:
             return np.zeros((0, self.x_means.shape[1]))
-        solved = np.linalg.solve(self.triangle[:m, -1, :m], self.directions[:m, -1])
+        solved = np.linalg.solve(self.triangle[:m, fold, :m], self.directions[:m, fold])
         combined = np.asarray(solved, dtype=np.float64)
         return combined if self.lift is None else self.lift(combined)
 

@@ -179,6 +179,13 @@ class Observations:
             names=self.names,
         )
 
+    def some(self, rows: npt.NDArray[np.intp]) -> "Observations":
+        """Return some of the rows, in memory."""
+        weights = None if self.weights is None else self.weights[rows]
+        n = float(len(rows) if weights is None else weights.sum())
+        X, y = self.X[rows], self.y[rows]
+        return replace(self, X=X, y=y, weights=weights, n=n, kept=None, checksum=None)
+
     def less(self, level: float) -> "Observations":
         """Return the same rows with a constant taken off the response."""
         found = replace(self, y=self.y - level)

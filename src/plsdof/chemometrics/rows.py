@@ -21,11 +21,12 @@ from scipy.special import betaincinv, fdtri, gammaincinv, ndtr, stdtr, stdtrit
 
 from plsdof._core import inputs
 from plsdof._core.display import as_html, data_frame, one_line, plural
+from plsdof._core.folds import Split
 from plsdof._core.inputs import Array
-from plsdof._core.left_out import conformal_quantile, usual_folds
+from plsdof._core.left_out import MOST_COMPONENTS, conformal_quantile, hold_out, usual_folds
 from plsdof._core.model import Model, as_model
 from plsdof._core.paths import PLSPath
-from plsdof._core.standardize import standardize_observations
+from plsdof._core.standardize import Standardized, standardize_observations
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
@@ -53,8 +54,6 @@ LimitKind = Literal["cross-validated", "distribution"]
 _EPS = float(np.finfo(np.float64).eps)
 # With fewer held-out rows their mean and variance say nothing about a tail.
 _FEWEST = 10
-# Held-out rows are measured with so many components at once: who asks for one asks for others.
-_AT_ONCE = 20
 # A held-out row beyond so many times the limit of the others at this level is not ordinary.
 _FAR, _FAR_LEVEL = 2.0, 0.999
 # Shares of rows that differ by less are equal.
@@ -160,7 +159,8 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
 
     Notes
     -----
-    Cost: one fit for each fold. Models with up to 20 components are measured at once, and kept.
+    Cost: one recursion for all folds, or a fit of each where a step of preprocessing learns from
+    rows. Models with up to 30 components are measured at once, and kept.
 
     Examples
     --------
@@ -193,38 +193,51 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
 
 
 def _left_out_q(path: PLSPath, fold: Integers, m: int) -> Array:
-    """Return Q of the held-out rows, by as many components as are asked for together; kept."""
+    """Return Q of the held-out rows, by all models that a choice considers at once; kept."""
     known, key = path.store.q, fold.tobytes()
     if key not in known or len(known[key]) <= m:
-        # Few components, or all: who asks for a large model may ask for each of them.
-        every = max(1, m, path.store.most_components())
-        most = every if m > _AT_ONCE else min(every, _AT_ONCE)
-        X, found = path.rows.require_in_memory().X, np.zeros((most + 1, len(fold)))
+        every = path.store.most_components()
+        most = min(every, MOST_COMPONENTS) if m <= MOST_COMPONENTS else every
+        problem, run = path.store.fold_problem(), None
         with quietly():  # what there is to say of a fold was said of all rows
+            if problem is not None:
+                run = hold_out(problem, Split.of(fold), most, keep=True)
+            if run is not None and len(run.rss) <= m:
+                run = None  # the recursion ends before this model, which every fold then fits
+            most = most if run is None else len(run.rss) - 1
+            found = np.zeros((most + 1, len(fold)))
             for f in range(int(fold.max()) + 1):
-                part, test = path.store.fit_rows(np.flatnonzero(fold != f)), fold == f
-                found[:, test] = _squared_residuals(as_score_path(part), X[test], most)
+                train, test = np.flatnonzero(fold != f), fold == f
+                if problem is None or run is None:
+                    part = as_score_path(path.store.fit_rows(train))
+                    size = min(most, part.store.most_components())
+                    rotations = part.leverage_of(np.eye(size + 1)[-1]).rotations
+                    rows, new = part.rows.seen(), part.rows.new(path.rows.require().X[test])
+                else:
+                    size = int(np.count_nonzero(~run.exhausted[:, f])) - 1
+                    rotations = run.rotations(size, f)
+                    rows, new = problem.given.some(train), problem.given.X[test]
+                data = standardize_observations(rows, scale=path.recipe.options.get("scale", True))
+                left = _squared_residuals(data, rotations, new)
+                # A fold without further components stays at its last one.
+                found[:, test] = left[np.minimum(np.arange(most + 1), len(left) - 1)]
         known[key] = inputs.read_only(found)
     values: Array = known[key][m]
     return values
 
 
-def _squared_residuals(path: PLSPath, X_new: Array, most: int) -> Array:
-    """Return what the first 0, ..., ``most`` components leave of new rows. (most + 1, n_new)."""
-    data = standardize_observations(path.rows.seen(), scale=path.recipe.options.get("scale", True))
+def _squared_residuals(data: Standardized, rotations: Array, X_new: Array) -> Array:
+    """Return what the first 0, 1, ... components of a fit leave of new rows. (k + 1, n_new)."""
     unit, mean = row_units(data.units.x_scale), data.units.x_mean
-    most_here = min(most, path.store.most_components())
-    reach = path.leverage_of(np.eye(most_here + 1)[-1])
-    rotations = np.where(np.isfinite(unit), unit, 0.0) * reach.rotations
-    left = (path.rows.new(X_new) - mean) / unit
+    rotations = np.where(np.isfinite(unit), unit, 0.0) * rotations
+    left = (X_new - mean) / unit
     # Scores are orthonormal over the training rows, so that these times them are the loadings.
     scores, loadings = left @ rotations.T, data.X.T @ (data.X @ rotations.T)
     found = [squared_rows(left)]
     for score, loading in zip(scores.T, loadings.T, strict=True):
         left = left - np.outer(score, loading)
         found.append(squared_rows(left))
-    # A fold without further components stays at its last one.
-    return np.array(found + [found[-1]] * (most + 1 - len(found)))
+    return np.array(found)
 
 
 def _is_cross_validated(limit: str | None) -> bool:
