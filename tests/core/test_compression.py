@@ -12,10 +12,12 @@ from plsdof._core.compression import (
     compress_gram,
     eigenvalues_of,
     krylov_steps,
+    peeled_values,
+    singular_values,
 )
 from plsdof._core.criteria import noise_from_jacobian
 from plsdof._core.filters import pls_filter
-from plsdof._core.spectrum import dense_gram
+from plsdof._core.spectrum import RESOLUTION, dense_gram
 from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, RankExhaustedWarning
 
@@ -150,6 +152,24 @@ def test_the_bidiagonal_recursion_on_rows(shape):
     np.testing.assert_allclose(space.basis @ X.T @ y, space.first, atol=1e-12)
     residual = X.T @ X @ space.basis.T - space.basis.T * space.values
     np.testing.assert_allclose(np.linalg.norm(residual, axis=0), space.residuals, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(60, 200), (200, 60), (80, 80)])
+@pytest.mark.parametrize("noise", [1e-4, 1e-6])
+def test_what_converged_triplets_leave_has_all_eigenvalues(shape, noise):
+    data = standardize(*near_infrared(np.random.default_rng(5), *shape, noise))
+    peeled = peeled_values(data, bidiagonalize(data.X, data.y, 20))
+    whole = singular_values(data)
+    assert len(peeled.values) == len(whole.values)
+    allowed = RESOLUTION * (peeled.error + whole.error)
+    assert np.all(np.abs(peeled.values - whole.values) <= allowed)
+    assert np.all(peeled.error[-20:] <= 1e-6 * peeled.values[-20:])
+
+
+def test_nothing_is_taken_off_where_nothing_has_converged():
+    rng = np.random.default_rng(6)
+    data = standardize(rng.normal(size=(80, 60)), rng.normal(size=80))
+    assert peeled_values(data, bidiagonalize(data.X, data.y, 5)) is None
 
 
 def test_coefficients_in_doubt_are_no_reason_to_count_again():

@@ -7,9 +7,10 @@ quadrature). Fits and coefficients of m components need L > m. The second sum of
 Freedom, sum_i phi_m(lambda_i) h_i, is the integral of a polynomial of degree 3m and needs 2L > 3m.
 Only the first sum, tr f, runs over all eigenvalues, and their values are enough for it.
 
-There are two ways into the space and two to the values. `lanczos` works on a formed Gram matrix,
-whose eigenvalues are those of X squared; `bidiagonalize` and `singular_values` work on X itself and
-have all digits.
+There are two ways into the space. `lanczos` works on a formed Gram matrix, whose eigenvalues are
+those of X squared; `bidiagonalize` works on X itself and has all digits. And there are three to the
+values: those of the Gram matrix, those of the Gram matrix of what X is without the singular vectors
+that the space has found (`peeled_values`), and `singular_values` of X, which have all digits.
 
 A filter can be so steep at a leading eigenvalue that rounding of the eigenvalue alone would ruin
 f there. It is steep only where the recursion has found the eigenvalue, so such eigenvalues are
@@ -23,16 +24,17 @@ import numpy as np
 
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.spectrum import (
-    BACKWARD,
     RESOLUTION,
     Decomposition,
     Gram,
     Spectrum,
+    dense_gram,
     numerical_rank,
     on_gram,
     resolved_rank,
+    squaring_error,
 )
-from plsdof._core.standardize import Standardized
+from plsdof._core.standardize import Standardized, tiles
 
 _EPS = float(np.finfo(np.float64).eps)
 # The space is exhausted when a new direction is this share of the largest value.
@@ -142,7 +144,7 @@ def bidiagonalize(X: Array, y: Array, steps: int) -> Krylov:
         # X't and the gradient X'r have the same new direction; the longer one has more digits.
         residual = residual - (T[j] @ residual) * T[j]
         size = math.sqrt(residual @ residual) or 1.0
-        pair = np.stack([T[j], residual / size]) @ X
+        pair = _times(np.stack([T[j], residual / size]), X)
         for _ in range(2):
             pair -= (pair @ W[:made].T) @ W[:made]
         lengths = np.sqrt(np.vecdot(pair, pair))
@@ -171,6 +173,14 @@ def bidiagonalize(X: Array, y: Array, steps: int) -> Krylov:
         basis=Qt @ W[:made],
         images=P.T @ T[:made],
     )
+
+
+def _times(vectors: Array, X: Array) -> Array:
+    """Return a few vectors (k, n) times X, one by one: a product of matrices would copy X."""
+    made = np.zeros((len(vectors), X.shape[1]))
+    for rows, columns in tiles(X):
+        made[:, columns] += np.vecmat(vectors[:, rows], X[rows, columns])
+    return made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,15 +220,48 @@ def eigenvalues_of(gram: Gram) -> Eigenvalues:
     )
 
 
+def peeled_values(data: Standardized, space: Krylov) -> Eigenvalues | None:
+    """Return the eigenvalues of XX' from a Gram matrix without the directions that are found.
+
+    With singular triplets T, S, W that the space has converged to, XX' = T S^2 T' + X_2 X_2' for
+    X_2 = X - T S W', and rounding of X_2 X_2' is relative to what is left. None if there are no
+    such triplets. Cost: that of a Gram matrix and its eigenvalues.
+    """
+    assert space.images is not None
+    S: Array = np.sqrt(space.values)
+    floor = numerical_rank(data, S)[1]
+    # X_2 keeps of t what X't - S w is, of norm residual / S.
+    found = (floor < S) & (space.residuals <= floor * S)
+    if not found.any():
+        return None
+    left = data.X - (space.images[found].T * S[found]) @ space.basis[found]
+    rest = eigenvalues_of(dense_gram(replace(data, X=left)))
+    lowest = max(rest.floor, floor**2)
+    kept = rest.values > lowest
+    small, largest = rest.values[kept], float(S[0])
+    values: Array = np.concatenate([S[found] ** 2, small])
+    # Products with X and what is taken off it are rounded relative to all of X.
+    error: Array = _BY_PRODUCTS * squaring_error(np.sqrt(values), largest)
+    error[len(values) - len(small) :] += rest.error[kept]
+    order = np.argsort(-values, kind="stable")[: data.max_rank]
+    return Eigenvalues(
+        values=values[order],
+        error=error[order],
+        unresolved=data.max_rank - len(order),
+        floor=lowest,
+        collinear=0,
+        solver="gram",
+    )
+
+
 def singular_values(data: Standardized) -> Eigenvalues:
-    """Return the squared singular values of X, by a triangular factor. Cost: O(n p min(n, p))."""
+    """Return the squared singular values of X. Cost: O(n p min(n, p))."""
     X = data.X if len(data.X) >= data.X.shape[1] else data.X.T
-    factor = np.linalg.qr(X, mode="r")
-    S: Array = np.linalg.svd(np.asarray(factor), compute_uv=False)
+    S = np.asarray(np.linalg.svd(X, compute_uv=False), dtype=np.float64)
     r, floor = numerical_rank(data, S)
     return Eigenvalues(
         values=S[:r] ** 2,
-        error=2 * BACKWARD * _EPS * S[0] * S[:r],
+        error=squaring_error(S[:r], S[0]),
         unresolved=data.max_rank - r,
         floor=floor**2,
         collinear=data.max_rank - r,
@@ -268,7 +311,7 @@ def compress_rows(data: Standardized, space: Krylov, eigenvalues: Eigenvalues) -
     S = np.sqrt(space.values)
     kept = numerical_rank(data, S)[1] < S
     S = S[kept]
-    error = 2 * _BY_PRODUCTS * BACKWARD * _EPS * np.max(S, initial=0.0) * S
+    error = _BY_PRODUCTS * squaring_error(S)
     decomposition = Decomposition(
         eigenvalues=read_only(S**2),
         eigenvalue_error=read_only(error),

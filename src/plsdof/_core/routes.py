@@ -18,6 +18,7 @@ from plsdof._core.compression import (
     compress_rows,
     eigenvalues_of,
     krylov_steps,
+    peeled_values,
     reaches_all,
     singular_values,
 )
@@ -131,16 +132,19 @@ def by_values(
 ) -> Exact:
     """Fit in a Krylov space of the rows, with singular values but without singular vectors.
 
-    ``rough`` are eigenvalues of a Gram matrix, which are often enough for a trace.
+    ``rough`` are eigenvalues of a Gram matrix, which are often enough for a trace. If not, those of
+    what the space leaves of X may be.
     """
     space = bidiagonalize(data.X, data.y, steps)
-    if rough is not None:
-        compressed = compress_rows(data, space, rough)
+    for values in (rough, partial(peeled_values, data, space), partial(singular_values, data)):
+        eigenvalues = values() if callable(values) else values
+        if eigenvalues is None:
+            continue
+        compressed = compress_rows(data, space, eigenvalues)
         exact = Exact.assemble(data.units, *compressed, method, full=vectors)
         if is_accurate(exact, asked):
-            return exact
-    compressed = compress_rows(data, space, singular_values(data))
-    return Exact.assemble(data.units, *compressed, method, full=vectors)
+            break
+    return exact
 
 
 def by_svd(data: Standardized, method: MakeFilter) -> Exact:

@@ -460,7 +460,7 @@ def decompose(data: Standardized, solver: str = "svd") -> Decomposition:
     missing, S = data.max_rank - r, S[:r]
     return Decomposition(
         eigenvalues=read_only(S**2),
-        eigenvalue_error=read_only(2 * BACKWARD * _EPS * np.max(S, initial=0.0) * S),
+        eigenvalue_error=read_only(squaring_error(S)),
         z_amplification=read_only(np.ones(r)),
         left=read_only(left[:, :r]),
         right=read_only(right_t[:r].T),
@@ -470,6 +470,12 @@ def decompose(data: Standardized, solver: str = "svd") -> Decomposition:
         solver="svd",
         collinear=missing,
     )
+
+
+def squaring_error(S: Array, largest: float | None = None) -> Array:
+    """Return errors of squared singular values, which are off relative to the largest one."""
+    largest = float(np.max(S, initial=0.0)) if largest is None else largest
+    return np.asarray(2 * BACKWARD * _EPS * largest * S)
 
 
 def numerical_rank(data: Standardized, singular_values: Array) -> tuple[int, float]:
