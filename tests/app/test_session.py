@@ -5,6 +5,7 @@ import io
 import json
 import os
 import stat
+import sys
 import zipfile
 
 import pytest
@@ -404,6 +405,38 @@ def test_half_a_line_that_a_crash_left_is_forgotten(session):
     last = again(replayed)
     assert last.state.options["cv"] == "5"
     last.close()
+
+
+@pytest.mark.parametrize("text", ["dear diary", '{"do" : "', '{"do":"undo"}\nmore'])
+def test_what_a_crash_did_not_leave_is_not_overwritten(text, tmp_path):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / JOURNAL).write_text(text)
+    with pytest.raises(InvalidInputError):
+        Session(folder, CommandLine())
+    assert (folder / JOURNAL).read_text() == text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+@pytest.mark.parametrize("linked", [JOURNAL, "corn.csv", "folder/part.csv"])
+def test_links_of_a_session_are_not_followed(linked, tmp_path):
+    folder, secret = written(tmp_path / "s", *BEGUN, UPLOADED | {"name": "folder"}), tmp_path / "x"
+    (folder / "folder").mkdir()
+    target = folder / linked
+    secret.write_bytes(target.read_bytes() if target.exists() else b"secret")
+    target.unlink(missing_ok=True)
+    target.symlink_to(secret)
+    with pytest.raises(InvalidInputError, match="link to another place"):
+        Session(folder, CommandLine())
+    assert all(one["name"] != "s" for one in sessions_in(tmp_path)) == (linked == JOURNAL)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("fat", ["fat"]), (5, ["5"]), ([1, "fat"], ["1", "fat"])]
+)
+def test_responses_are_names_of_columns(session, given, kept):
+    session.apply({"do": "set", "options": {"response": given}})
+    assert session.state.options["response"] == kept
 
 
 def test_a_session_is_open_once(session):

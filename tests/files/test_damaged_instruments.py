@@ -47,6 +47,14 @@ MATRIX = mat_bytes({"X": ROWS})
 # Behind the file's header of 128 bytes and the tag of the matrix: tags of 8 bytes with flags (8),
 # shape (8), name (1, filled to 8) and numbers.
 FLAGS, SHAPE, NUMBERS = 136, 152, 184
+
+
+def without_letters(rows):
+    content = mat_bytes({"a": np.array([["x"]])})
+    content = replaced(replaced(content, SHAPE + 8, rows, 0), NUMBERS, 16, 0)[: NUMBERS + 8]
+    return replaced(content, 132, len(content) - 136)
+
+
 LIES = {
     "jcamp repeats": jcamp_text(["1 5S999999999"], 1, 12, 12).encode(),
     "jcamp repeats as promised": jcamp_text(["1 5S999999999"], 1, 12, 10**9).encode(),
@@ -66,6 +74,7 @@ LIES = {
     "matlab wrong shape": replaced(MATRIX, SHAPE + 8, 2**30, 2**30),
     "matlab negative shape": replaced(MATRIX, SHAPE + 8, -1, 12),
     "matlab nested": packed(np.tile([14, 2**20], 2**14).astype("<u4").tobytes()),
+    "matlab rows without letters": without_letters(2**31 - 1),
     "matlab cut": MATRIX[:300],
     "matlab header only": MATRIX[:120].ljust(600, b"\0"),
 }

@@ -17,7 +17,7 @@ import sys
 import threading
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -42,6 +42,8 @@ from plsdof.workbench.tables.table import Table
 Options = dict[str, Any]
 
 JOURNAL = "journal.jsonl"
+# How every line of it begins.
+_EVENT = b'{"do":'
 # A session that is opened again holds at most so many bytes: twice what one upload may have.
 MOST_BYTES = 400_000_000
 
@@ -330,6 +332,11 @@ class Set(Stepping, frozen=True, kw_only=True, tag="set"):
                 state.file(str(self.options[name]))
         merged = {**state.options, **self.options}
         found = {name: value for name, value in merged.items() if not _is_nothing(value)}
+        if "response" in found:  # columns, however they were named
+            given = found["response"]
+            found["response"] = [
+                str(one) for one in (given if isinstance(given, list) else [given])
+            ]
         words = ", ".join(_said(name, value) for name, value in self.options.items())
         return found, words[:1].upper() + words[1:]
 
@@ -550,8 +557,10 @@ class Session:
                     where = f"line {number} of {folder.name}/{JOURNAL}"
                     raise InvalidInputError(f"{where} cannot be read: {error}") from error
                 self._size += len(line) + 1
-            if lines[-1]:  # a crash may leave half a line at the end
-                self._journal.truncate(self._size)
+            # A crash may leave half an event at the end: the next one is written over it.
+            if not _EVENT.startswith(lines[-1].rstrip(b"\0")[: len(_EVENT)]):
+                raise InvalidInputError(f"the end of {folder.name}/{JOURNAL} is not a session's.")
+            _refuse_links(map(folder.joinpath, self.state.files))
         except BaseException:
             self._journal.close()
             raise
@@ -629,10 +638,22 @@ class Session:
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.write(self.folder / JOURNAL, JOURNAL)
             for name in self.state.files:
-                file = self.folder / name
-                for part in sorted(file.iterdir()) if file.is_dir() else [file]:
+                for part in _parts(self.folder / name):
                     archive.write(part, part.relative_to(self.folder).as_posix())
         return target.getvalue()
+
+
+def _parts(file: Path) -> list[Path]:
+    """Return an uploaded file, or the files of an uploaded folder."""
+    return sorted(file.iterdir()) if file.is_dir() else [file]
+
+
+def _refuse_links(files: Iterable[Path]) -> None:
+    """Refuse files that are elsewhere: a folder that somebody handed over may point anywhere."""
+    for file in files:
+        for one in (file, *_parts(file)):
+            if one.is_symlink():
+                raise InvalidInputError(f"{one.name[:80]!r} is a link to another place.")
 
 
 def private_folder(folder: Path) -> None:
@@ -658,6 +679,7 @@ def _journal_of(folder: Path) -> FileIO:
 
     Nothing waits in a buffer: a line is on the disk, or it is not there.
     """
+    _refuse_links([folder / JOURNAL])
     journal = FileIO(folder / JOURNAL, "ab", opener=_private)
     try:
         (folder / JOURNAL).chmod(0o600)
@@ -705,7 +727,7 @@ def opened(content: bytes, folder: Path, tools: Tools) -> Session:
 
 def sessions_in(home: Path) -> list[dict[str, Any]]:
     """Return what is known of the sessions in a folder, the one that was used last first."""
-    found = [file for file in home.glob(f"*/{JOURNAL}") if file.is_file()]
+    found = [one for one in home.glob(f"*/{JOURNAL}") if one.is_file() and not one.is_symlink()]
     return [_about(one.parent) for one in sorted(found, key=_last_use, reverse=True)]
 
 

@@ -551,7 +551,8 @@ def _mat_matrix(content: memoryview, order: str) -> tuple[str, Any]:
             letters = list(str(raw, _MAT_TEXTS[kind] + ends))
         else:
             letters = [chr(one) for one in np.frombuffer(raw, order + _MAT_NUMBERS[kind])]
-        rows = np.array(letters, dtype=object).reshape(shape, order="F")
+        # Of rows without letters a header may promise any number.
+        rows = np.array(letters, dtype=object).reshape(shape, order="F")[: len(letters)]
         values = np.array(["".join(row.ravel()) for row in rows], dtype=object)
     elif code & 0xFF in _MAT_CLASSES_OF_NUMBERS and not code & _MAT_COMPLEX:
         ((kind, raw),) = parts
