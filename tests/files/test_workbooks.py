@@ -19,10 +19,11 @@ VALUES = '<row r="2"><c r="A2"><v>1.5</v></c><c r="B2"><v>2</v></c></row>'
 
 def packed(tmp_path, rows="", **parts):
     """A workbook whose sheet has these rows below two names, and other parts as given."""
-    parts["xl/worksheets/sheet1.xml"] = (
+    sheet = (
         f'<worksheet xmlns="{SPACE}"><sheetData><row r="1">{NAMES}</row>{rows}</sheetData>'
         "</worksheet>"
     )
+    parts = {"xl/worksheets/sheet1.xml": sheet} | parts
     plain, file = tmp_path / "plain.xlsx", tmp_path / "packed.xlsx"
     openpyxl.Workbook().save(plain)
     with zipfile.ZipFile(plain) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
@@ -47,6 +48,77 @@ def test_a_sheet_with_names_and_nothing_below_is_refused(tmp_path, rows):
 def test_cells_that_no_sheet_can_have_are_refused(tmp_path, row):
     with pytest.raises(InvalidInputError, match="damaged"):
         read_table(packed(tmp_path, VALUES + row))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '<row r="3"><c r="XFD1048576"><v>1</v></c></row>',
+        '<row r="1048576"><c r = "XFD1048576"><v>1</v></c></row>',
+        '<row r="1048576"><c r="xfd1048576"><v>1</v></c></row>',
+        '<row x="&gt;>" r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
+        '<row r="1048576" q:r="3"><c q:r="A3" r="XFD1048576"><v>1</v></c></row>',
+        '<é:row r="1048576"><c r="XFD1048576"><v>1</v></c></é:row>',
+        '<a-b:row r="1048576"><a-b:c r="XFD1"><v>1</v></a-b:c></a-b:row>',
+        "<!-- <row \" --><row r='1048576'><c r='XFD1048576'><v>1</v></c></row>",
+        '<v x="<row "/><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
+    ],
+)
+def test_cells_that_a_parser_sees_and_a_pattern_does_not_are_refused(tmp_path, row):
+    # The grid of calamine would have 17,179,869,184 cells: the process ends.
+    with pytest.raises(InvalidInputError, match="damaged"):
+        read_table(packed(tmp_path, VALUES + row))
+
+
+def test_a_cell_above_all_rows_is_refused(tmp_path):
+    cells = f'<sheetData><c r="XFD1048576"/>{VALUES}</sheetData>'
+    sheet = f'<worksheet xmlns="{SPACE}">{cells}</worksheet>'
+    with pytest.raises(InvalidInputError, match="damaged"):
+        read_table(packed(tmp_path, **{"xl/worksheets/sheet1.xml": sheet}))
+
+
+def test_long_texts_that_many_cells_hold_are_refused(tmp_path):
+    texts = f'<sst xmlns="{SPACE}"><si><t>{"a" * 100_000}</t></si></sst>'
+    cells = "".join(f'<row r="{i}"><c r="A{i}" t="s"><v>0</v></c></row>' for i in range(3, 20_000))
+    with pytest.raises(InvalidInputError, match=r"repeats long texts, up to 2\.00 GB"):
+        read_table(packed(tmp_path, VALUES + cells, **{"xl/sharedStrings.xml": texts}))
+
+
+def test_a_part_that_is_larger_than_it_says_is_refused(tmp_path):
+    file = packed(tmp_path, VALUES, **{"xl/sharedStrings.xml": " " * 5000})
+    content = bytearray(file.read_bytes())
+    place = content.rindex(b"xl/sharedStrings.xml")  # in the directory: the size is at 24 of 46
+    content[place - 22 : place - 18] = (1000).to_bytes(4, "little")
+    file.write_bytes(content)
+    with pytest.raises(InvalidInputError, match="could not be read"):
+        read_table(file)
+
+
+@pytest.mark.parametrize("date", ["1900", "1904"])
+@pytest.mark.parametrize("texts", ["xl/sharedStrings.xml", "xl/SharedStrings.xml"])
+def test_texts_and_dates_are_those_of_the_workbook(tmp_path, date, texts):
+    parts = {
+        "xl/styles.xml": f'<styleSheet xmlns="{SPACE}"><cellXfs><xf/><xf numFmtId="14"/></cellXfs>'
+        "</styleSheet>",
+        texts: f'<sst xmlns="{SPACE}"><si><t>one</t></si></sst>',
+    }
+    file = packed(
+        tmp_path,
+        '<row r="2"><c r="A2" t="s"><v>0</v></c><c r="B2" s="1"><v>50000</v></c></row>',
+        **parts,
+    )
+    with zipfile.ZipFile(file) as old:
+        content = {name: old.read(name) for name in old.namelist()}
+    book = content["xl/workbook.xml"]
+    assert b"<workbookPr/>" in book or b"<workbookPr />" in book
+    for empty in (b"<workbookPr/>", b"<workbookPr />"):
+        book = book.replace(empty, b'<workbookPr date1904="%d"/>' % (date == "1904"))
+    with zipfile.ZipFile(file, "w") as new:
+        for name, part in (content | {"xl/workbook.xml": book}).items():
+            new.writestr(name, part)
+    frame = read_table(file).frame
+    assert frame["A"].tolist() == ["one"]
+    assert str(frame["B"].tolist()[0])[:10] == {"1900": "2036-11-21", "1904": "2040-11-22"}[date]
 
 
 def test_cells_far_apart_cost_what_they_are(tmp_path):

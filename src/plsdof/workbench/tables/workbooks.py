@@ -38,14 +38,43 @@ _FORMATTED_ROWS = 60
 
 # Parts of a workbook's XML, whatever their namespace is called. No tag is searched beyond the next
 # one, and nothing that was taken is given back, so that the cost is that of one pass.
-_ROW, _COLUMN, _CELL, _SHEET, _RELATION, _FORMAT, _STYLE = (
-    re.compile(rb"<(?:\w++:)?%b\b([^<>]*+)" % name)
-    for name in (b"row", b"col", b"c", b"sheet", b"Relationship", b"numFmt", b"xf")
+_ROW, _COLUMN, _CELL, _SHEET, _RELATION, _FORMAT, _STYLE, _PROPERTIES = (
+    re.compile(rb"<(?:[\w.-]++:)?%b(?=[\s/>])([^<>]*+)" % name)
+    for name in (b"row", b"col", b"c", b"sheet", b"Relationship", b"numFmt", b"xf", b"workbookPr")
 )
 _STYLES = re.compile(rb"<(?:\w++:)?cellXfs\b.*", re.DOTALL)
 _ATTRIBUTE = re.compile(rb"""\b(\w++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
-_LETTERS = re.compile(rb"""<(?:\w++:)?c\b[^<>]*?\br=["']([A-Z]++)""")
-_ADDRESS = re.compile(rb"""(<(?:\w++:)?(?:row|c)\b[^<>]*?\br=["'])([A-Z]*+)(\d++)""")
+_PLACE = re.compile(rb"""<(?:[\w.-]++:)?c(?=\s)[^<>]*?\sr=["']([A-Z]++)(\d++)""")
+_ADDRESS = re.compile(rb"""(<(?:[\w.-]++:)?(?:row|c)(?=\s)[^<>]*?\sr=["'])([A-Z]*+)(\d++)""")
+# What begins no tag as programs write them, with the address of a cell or a row as it has to be: a
+# parser may see something else there than the patterns do.
+_NAMED, _VALUE = rb"(?:[\w.-]++:)?", rb"""(?:"[^"'<>]*+"|'[^"'<>]*+')"""
+_OTHERS = rb"(?:\s++(?!r=)[\w:.-]++=%b)*+" % _VALUE
+_ODD = re.compile(
+    rb"<(?!%(named)b(?:c%(others)b(?:\s++r=[\"'][A-Z]{1,3}\d{1,7}[\"'])?+%(others)b\s*+/?>"
+    rb"|row%(others)b(?:\s++r=[\"']\d{1,7}[\"'])?+%(others)b\s*+/?>)"
+    rb"|!--[^<>]*+>|(?!%(named)b(?:c|row)\b)[/?]?%(named)b[\w.-]++(?=[\s/?>])"
+    rb"(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+')*+>)" % {b"named": _NAMED, b"others": _OTHERS}
+)
+# Texts of cells that are kept once, and cells that hold one of them.
+_TEXTS, _TEXT = "xl/sharedStrings.xml", re.compile(rb"""\st=(?:"s"|'s')""")
+_FORMATS = "xl/styles.xml"
+# A workbook of one sheet, and what leads to it.
+_SPACE = "http://schemas.openxmlformats.org"
+_WORKBOOK = (
+    f'<workbook xmlns="{_SPACE}/spreadsheetml/2006/main" xmlns:r="{_SPACE}/officeDocument/2006/'
+    'relationships"><workbookPr date1904="%d"/><sheets><sheet name="1" sheetId="1" r:id="r"/>'
+    "</sheets></workbook>"
+)
+_RELATIONS = {
+    f"{folder}_rels/{file}.rels": f'<Relationships xmlns="{_SPACE}/package/2006/relationships">'
+    f'<Relationship Id="r" Type="{_SPACE}/officeDocument/2006/relationships/{kind}" '
+    f'Target="{target}"/></Relationships>'
+    for folder, file, kind, target in (
+        ("", "", "officeDocument", "xl/workbook.xml"),
+        ("xl/", "workbook.xml", "worksheet", "worksheets/sheet1.xml"),
+    )
+}
 # Texts in a number format: a percent sign in them is only shown.
 _LITERAL = re.compile(r'"[^"]*"|\\.')
 # The formats 0% and 0.00%, which workbooks do not describe.
@@ -91,12 +120,13 @@ def read_sheet(content: bytes, name: str | None = None, first: int = 1) -> Sheet
         files = _sheets(archive)
         chosen = next(iter(files)) if name is None else find_column(name, list(files), "sheet")
         xml = archive.read(files[chosen])
+        _require_plain(archive, xml)
         marks = _marks(xml, _percent_styles(archive))
         is_sparse = marks.rows[-1] * marks.columns[-1] > MOST_CELLS
         if is_sparse:  # a cell far out costs a pass, not memory
-            content = _compacted(archive, files[chosen], xml, marks)
-        book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
-        cells = book.get_sheet_by_name(chosen).to_python(skip_empty_area=False)
+            xml = _compacted(xml, marks)
+        book = calamine.CalamineWorkbook.from_filelike(_packed(archive, xml))
+        cells = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
     except PlsdofError:
         raise
     except Exception as error:  # whatever a damaged file makes a parser raise
@@ -147,6 +177,43 @@ def _opened(content: bytes) -> zipfile.ZipFile:
     return archive
 
 
+def _require_plain(archive: zipfile.ZipFile, xml: bytes) -> None:
+    """Refuse a sheet that may be more than the patterns here see in it."""
+    if odd := _ODD.search(xml):
+        raise InvalidInputError(
+            f"the Excel file is damaged: byte {odd.start()} of its sheet begins no tag."
+        )
+    size = max(map(len, _part(archive, _TEXTS).split(b"si>"))) * len(_TEXT.findall(xml))
+    if size > 2 * _MOST_UNPACKED:
+        raise InvalidInputError(
+            f"the Excel file repeats long texts, up to {size / 1e9:.2f} GB, which is too much; "
+            "save the table as CSV or Parquet."
+        )
+
+
+def _part(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return a part of a workbook, nothing if it has none; upper case does not matter."""
+    found = next((one for one in archive.namelist() if one.lower() == name.lower()), None)
+    return b"" if found is None else archive.read(found)
+
+
+def _packed(archive: zipfile.ZipFile, xml: bytes) -> io.BytesIO:
+    """Return a workbook of one sheet, with parts that are as large as they say."""
+    dates = any(
+        one.get("date1904") in ("1", "true")
+        for one in _tags(_PROPERTIES, archive.read("xl/workbook.xml"))
+    )
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as made:
+        parts = {"xl/workbook.xml": _WORKBOOK % dates, "xl/worksheets/sheet1.xml": xml}
+        own = {name: _part(archive, name) for name in (_TEXTS, _FORMATS)}
+        for name, part in (parts | _RELATIONS | own).items():
+            if part:
+                made.writestr(name, part)
+    packed.seek(0)
+    return packed
+
+
 def _given(attributes: bytes) -> dict[str, str]:
     """Return the attributes of an XML tag."""
     return {
@@ -173,9 +240,7 @@ def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:
 
 def _percent_styles(archive: zipfile.ZipFile) -> set[str]:
     """Return the numbers of the styles that show a number as percent."""
-    if "xl/styles.xml" not in archive.namelist():
-        return set()
-    xml = archive.read("xl/styles.xml")
+    xml = _part(archive, _FORMATS)
     formats = {one["numFmtId"]: one.get("formatCode", "") for one in _tags(_FORMAT, xml)}
     shown = _PERCENT | {key: _LITERAL.sub("", code) for key, code in formats.items()}
     styles = _STYLES.search(xml)
@@ -202,15 +267,17 @@ def _marks(xml: bytes, percent_styles: set[str]) -> _Marks:
     above, *parts = _ROW.split(xml)
     hidden, columns, percent = {1: False}, {1}, set[tuple[int, int]]()
     number = cells = 0
+    elsewhere = _CELL.search(above) is not None
     for attributes, body in zip(parts[::2], parts[1::2], strict=True):
         row = _given(attributes)
         number = int(row.get("r", number + 1))
         hidden[number] = row.get("hidden") in ("1", "true")
-        found, letters = _CELL.findall(body), _LETTERS.findall(body)
+        found, places = _CELL.findall(body), _PLACE.findall(body)
         cells += len(found)
-        named = set(map(_number, set(letters)))
+        named = {_number(letters) for letters, _ in places}
         columns |= named
-        if len(letters) < len(found):  # cells without an address follow the one before
+        elsewhere |= any(int(digits) != number for _, digits in places)
+        if len(places) < len(found):  # cells without an address follow the one before
             columns.update(range(1, min(len(found) + max(named, default=0), _MOST_COLUMNS + 1) + 1))
         place = 0
         for cell in map(_given, found[:_MOST_COLUMNS] if len(hidden) <= _FORMATTED_ROWS else ()):
@@ -223,7 +290,7 @@ def _marks(xml: bytes, percent_styles: set[str]) -> _Marks:
             f"the Excel file has a sheet of {cells:,} cells in {len(parts) // 2:,} rows, which is "
             "too much; save the table as CSV or Parquet."
         )
-    if min(hidden) < 1 or max(hidden) > _MOST_ROWS or max(columns) > _MOST_COLUMNS:
+    if elsewhere or min(hidden) < 1 or max(hidden) > _MOST_ROWS or max(columns) > _MOST_COLUMNS:
         raise InvalidInputError("the Excel file is damaged: it has cells that no sheet can have.")
     return _Marks(
         rows=sorted(hidden),
@@ -259,8 +326,8 @@ def column_letters(number: int) -> str:
     return letters
 
 
-def _compacted(archive: zipfile.ZipFile, file: str, xml: bytes, marks: _Marks) -> bytes:
-    """Return a workbook whose sheet has its rows and columns next to each other."""
+def _compacted(xml: bytes, marks: _Marks) -> bytes:
+    """Return a sheet that has its rows and columns next to each other."""
     if len(marks.rows) * len(marks.columns) > MOST_CELLS:
         raise InvalidInputError(
             f"the Excel file has a sheet of {len(marks.rows):,} rows and {len(marks.columns):,} "
@@ -271,12 +338,7 @@ def _compacted(archive: zipfile.ZipFile, file: str, xml: bytes, marks: _Marks) -
         column_letters(number).encode(): column_letters(i).encode()
         for i, number in enumerate(marks.columns, start=1)
     }
-    compact = _ADDRESS.sub(lambda one: one[1] + letters[one[2]] + row_places[one[3]], xml)
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as made:
-        for name in dict.fromkeys(archive.namelist()):
-            made.writestr(name, compact if name == file else archive.read(name))
-    return packed.getvalue()
+    return _ADDRESS.sub(lambda one: one[1] + letters[one[2]] + row_places[one[3]], xml)
 
 
 # The cells that belong to the table, wherever they are in the sheet
