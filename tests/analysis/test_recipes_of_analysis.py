@@ -9,6 +9,7 @@ from plsdof import RecipeRegressor
 from plsdof.datasets import load_gasoline, load_ozone, make_spectra
 from plsdof.errors import InvalidInputError
 from plsdof.workbench.analysis import Request, analyse
+from plsdof.workbench.analysis.remarks import best_single
 
 
 def test_the_choice_is_that_of_the_estimator():
@@ -29,6 +30,32 @@ def test_a_table_with_columns_of_any_units_has_recipes_of_its_own():
     assert found.data.recipe == model.recipe_ == "adaptive"
     assert found.remark("supervised") is not None
     np.testing.assert_allclose(found.model.rmse, model.model_.rmse, rtol=1e-7)
+
+
+@pytest.mark.parametrize("names", ["wavelengths", "counted", "words"])
+def test_columns_decide_as_they_do_for_the_estimator_and_it_is_said(names):
+    X, y = load_ozone(return_X_y=True, as_frame=True)
+    called = {"wavelengths": range(900, 924, 2), "counted": range(1, 13)}
+    X = X.set_axis([str(one) for one in called.get(names, X.columns)], axis=1)
+    model = RecipeRegressor().fit(X, y)
+    found = analyse(X, y, Request(preprocess="auto"))
+    remark, same = found.remark("recipes-by-columns"), model.remarks_[0]
+    assert remark.words == same.words
+    assert remark.mend == {"preprocess": f"auto:{same.mend['recipes']}"}
+    assert found.model.rmse == pytest.approx(model.model_.rmse, rel=1e-7)
+    other = analyse(X, y, Request(**remark.mend))
+    assert other.remark("recipes-by-columns") is None
+    asked = RecipeRegressor(recipes=same.mend["recipes"]).fit(X, y)
+    assert other.model.rmse == pytest.approx(asked.model_.rmse, rel=1e-7)
+
+
+def test_the_single_model_beside_an_average_is_the_one_that_would_be_chosen():
+    X, y = load_gasoline(return_X_y=True, as_frame=True)
+    average = analyse(X, y, Request(preprocess="auto", criterion="average"))
+    single = analyse(X, y, Request(preprocess="auto"))
+    name, error = best_single(average.model, average.selection)
+    assert name == f"{single.data.recipe}, {single.model.label}"
+    assert error == pytest.approx(single.model.rmse, rel=1e-9)
 
 
 def scattered():

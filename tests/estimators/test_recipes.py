@@ -166,6 +166,7 @@ def test_columns_decide_if_nobody_does():
     for frame, kind in (
         (named, "spectra"),
         (named.add_prefix("V"), "table"),
+        (named.set_axis([str(i + 1) for i in range(21)], axis=1), "table"),
         (X[:, ::20], "table"),
     ):
         model = RecipeRegressor().fit(frame, Y)

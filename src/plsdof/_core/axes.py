@@ -1,4 +1,4 @@
-"""Names of columns that are numbers: the axis of spectra."""
+"""Names of columns that are numbers: the axis of spectra, and what names decide."""
 
 import re
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from plsdof._core.inputs import Array, read_only
+from plsdof._core.remarks import Remark
 
 # 1100 | 1100.5 | 1100,5 | 1.1e3 | X1100 and x_1100 (how R spells it) | 1100 nm | 1100 (nm) |
 # [1100] | NIR.1100.nm | Abs_1100 | log(1/R) 1100 | λ=1100
@@ -66,3 +67,40 @@ def wavelengths(names: Sequence[str]) -> Array | None:
     steps = np.diff(known)
     is_axis = len(known) == len(names) > 1 and (np.all(steps > 0) or np.all(steps < 0))
     return read_only(known) if is_axis else None
+
+
+def kind_of_columns(names: Sequence[str]) -> str:
+    """Return "spectra" if names of columns are wavelengths, else "table": they differ in units.
+
+    Numbers that only count the columns (0, 1, 2, ... or 1, 2, 3, ...) say nothing.
+
+    Examples
+    --------
+    >>> kind_of_columns(["900", "902", "904"]), kind_of_columns(["1", "2", "3"])
+    ('spectra', 'table')
+    """
+    axis = wavelengths(names)
+    counts = axis is not None and axis[0] in (0, 1) and bool(np.all(np.diff(axis) == 1))
+    return "table" if axis is None or counts else "spectra"
+
+
+# What the names of columns have decided, in words, and what would be asked for otherwise.
+_DECIDED = {
+    "spectra": (
+        "Names of columns are numbers in order, so recipes of spectra were compared, not those of "
+        "columns in different units.",
+        "table",
+    ),
+    "table": (
+        "Names of columns are not wavelengths, so recipes of tables were compared; those of "
+        "spectra are for columns that share a unit and follow each other.",
+        "spectra",
+    ),
+}
+
+
+def decided(kind: str, **mend: str) -> Remark:
+    """Say that names of columns decided which recipes were compared, and what asks for others."""
+    words, other = _DECIDED[kind]
+    asked = {option: value.format(other) for option, value in mend.items()}
+    return Remark(key="recipes-by-columns", words=words, mend=asked)

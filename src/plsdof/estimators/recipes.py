@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from plsdof._core.axes import wavelengths
+from plsdof._core.axes import decided, kind_of_columns
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array
@@ -138,7 +138,8 @@ def recipe_texts(recipes: Any, p: int, *, average: bool = False) -> tuple[list[A
             "of these with '+kernel', or a list of texts such as ['none', 'scale', "
             f"'snv,savgol:15:2:1']; got {recipes!r:.80}."
         )
-    return list(recipes), [list(range(len(recipes)))]
+    different = list({str(one): one for one in recipes}.values())
+    return different, [list(range(len(different)))]
 
 
 def as_recipe(text: Any, options: Mapping[str, Any]) -> Recipe:
@@ -177,19 +178,27 @@ _NO_COEFFICIENTS = (
     "A recipe of this model is not linear in the columns (snv, msc, baseline, kernel), so there "
     "are no coefficients of columns and no tests of them; see model_.members of an average."
 )
-# What the names of columns have decided, in words, and what would be asked for otherwise.
-_DECIDED = {
-    "spectra": (
-        "Names of columns are numbers in order, so recipes of spectra were compared; "
-        "recipes='table' compares those of unrelated columns.",
-        "table",
-    ),
-    "table": (
-        "Names of columns are not wavelengths, so recipes of tables were compared; give "
-        "recipes='spectra' if columns share a unit and follow each other.",
-        "spectra",
-    ),
-}
+
+
+def fit_recipes(
+    recipes: Mapping[str, Recipe], *rows: Any, pools: Pools, skip: bool
+) -> tuple[dict[str, Path], Pools]:
+    """Fit recipes to the same rows, which they share, with the steps that they begin with.
+
+    Returns paths, and pools as positions among these. With ``skip`` a recipe that is not defined
+    for some row, such as snv of one without a signal, takes no part.
+    """
+    found: dict[str, Path] = {}
+    made: dict[str, Any] = {}
+    for name, one in recipes.items():
+        try:
+            found[name] = one.fit(*rows, made=made)
+        except UndefinedRowsError as error:
+            if not skip:
+                raise
+            warn_caller(f"The recipe {name!r} is left out: {error}", RecipeWarning)
+    names, place = list(recipes), {name: i for i, name in enumerate(found)}
+    return found, [[place[names[i]] for i in pool if names[i] in place] for pool in pools]
 
 
 @dataclass(eq=False, repr=False)
@@ -261,33 +270,20 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
         options, average = self._options(), self.n_components == "average"
         self.recipes_ = self.recipes
         if self.recipes is None:
-            axis = wavelengths(list(getattr(self, "feature_names_in_", ())))
-            # Names 0, 1, 2, ... or 1, 2, 3, ... only count the columns.
-            counts = axis is not None and axis[0] in (0, 1) and bool(np.all(np.diff(axis) == 1))
-            self.recipes_ = "table" if axis is None or counts else "spectra"
-        texts, pools = recipe_texts(self.recipes_, self.n_features_in_, average=average)
-        self._pools = [[str(texts[i]) for i in pool] for pool in pools]
+            self.recipes_ = kind_of_columns(list(getattr(self, "feature_names_in_", ())))
+        texts, self._pools = recipe_texts(self.recipes_, self.n_features_in_, average=average)
         return {str(text): as_recipe(text, options) for text in texts}
 
     def _by_recipe(self, X: Any, y: Any, weights: Any) -> dict[str, Path]:
-        found: dict[str, Path] = {}
-        rows = self._observed(X, y, weights)
-        made: dict[str, Any] = {}  # recipes share rows, and steps they begin with
-        for name, one in self._recipes().items():
-            try:
-                found[name] = one.fit(*rows, made=made)
-            except UndefinedRowsError as error:
-                if not isinstance(self.recipes_, str):
-                    raise
-                warn_caller(f"The recipe {name!r} is left out: {error}", RecipeWarning)
+        recipes, rows = self._recipes(), self._observed(X, y, weights)
+        is_preset = isinstance(self.recipes_, str)
+        found, self._pools = fit_recipes(recipes, *rows, pools=self._pools, skip=is_preset)
         return found
 
     def _chosen_of(self, paths: dict[str, Path], *data: Any) -> Model:
         if self.n_components != "average":
             return self._pooled(paths, data[-1])  # also of one recipe: it has a name
-        found = {name: i for i, name in enumerate(paths)}
-        pools = [[found[name] for name in pool if name in found] for pool in self._pools]
-        return pooled(paths, average=True, cv=self._cv, groups=data[-1], pools=pools)
+        return pooled(paths, average=True, cv=self._cv, groups=data[-1], pools=self._pools)
 
     def _publish_coef(self, model: Any) -> None:
         self.__dict__.pop("coef_", None)
@@ -316,9 +312,7 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
         found = super().remarks_
         if self.recipes is not None:
             return found
-        why, other = _DECIDED[self.recipes_]
-        mend = {"recipes": other}
-        return (Remark(key="recipes-by-columns", words=why, mend=mend), *found)
+        return (decided(self.recipes_, recipes="{}"), *found)
 
     @property
     def weights_(self) -> Any:

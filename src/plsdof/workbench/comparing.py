@@ -18,6 +18,7 @@ from plsdof.workbench.analysis import Request
 from plsdof.workbench.analysis.analysis import chosen, fitted, left_out
 from plsdof.workbench.analysis.data import TableProblem, data_texts
 from plsdof.workbench.analysis.remarks import group_remarks, preprocessing_remarks
+from plsdof.workbench.analysis.request import AUTO
 from plsdof.workbench.analysis.result import (
     TWO_DECIMALS,
     Column,
@@ -79,7 +80,7 @@ def compare(table: Any, request: Request) -> Result:
     """
     known = as_table(table)
     criterion = as_choice(request.criterion or LEFT_OUT, "criterion", (LEFT_OUT, *CRITERIA))
-    if len(request.response) > 1 or request.steps == "auto":
+    if len(request.response) > 1 or request.steps in AUTO:
         raise InvalidInputError("a comparison is about one response and one way to prepare it.")
     (data,) = problems_of(known, request)
     if data.rows.classes:

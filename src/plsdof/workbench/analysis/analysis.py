@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from plsdof._core.axes import decided, kind_of_columns
 from plsdof._core.choice import (
     LEFT_OUT,
     Selection,
@@ -28,6 +29,7 @@ from plsdof._core.model import Mixture, Model, as_model, chosen_from, pooled
 from plsdof._core.path import Path
 from plsdof._core.paths import PLSPath
 from plsdof._core.remarks import Remark
+from plsdof._core.standardize import as_observations
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.data_checks import data_remarks
@@ -536,12 +538,14 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
             # Columns of zeros have no coefficient.
             data = replace(data, X=data.X * search.found.support)
         pool, added = _pool(data, request), list[Remark]()
-        if request.preprocess == AUTO:
+        if request.preprocess in AUTO:
             # The path is that of the recipe chosen, or with most weight.
             assert pool is not None
             assert pool.selection is not None
             selection, left, recipe = pool.selection, pool.left_out, pool.selection.recipe_name
             steps, scale = words.steps_of(recipe), "scale" in recipe.split(",")
+            if request.preprocess == "auto":
+                added.append(decided(kind_of_columns(data.names), preprocess="auto:{}"))
             request = replace(request, preprocess=steps, scale=scale)
             data = replace(data.after(steps), recipe=recipe)
             model = replace(pool, path=fitted(data, request))
@@ -572,32 +576,27 @@ def _pool(data: TableProblem, request: Request) -> Model | None:
 
     If that is asked for, or if spectra come without a preparation; otherwise None.
     """
+    kind = request.preprocess.partition(":")[2] or kind_of_columns(data.names)
     usual = request.preprocess == "none" and request.scale is None and request.select is None
-    usual &= data.wavelengths is not None and request.method == "pls"
+    usual &= kind == "spectra" and request.method == "pls"
     usual &= request.wants(LEFT_OUT) and request.components is None
-    if data.is_streamed and request.preprocess == AUTO:
+    if data.is_streamed and request.preprocess in AUTO:
         raise InvalidInputError(
             "preprocess 'auto' needs the table in memory; name the steps, or read it at once."
         )
-    if data.is_streamed or not (request.preprocess == AUTO or usual):
+    if data.is_streamed or not (request.preprocess in AUTO or usual):
         return None
     # They need scikit-learn, which takes a second to import.
-    from plsdof.chemometrics.preprocessing import UndefinedRowsError
-    from plsdof.estimators.recipes import as_recipe, recipe_texts
+    from plsdof.estimators.recipes import as_recipe, fit_recipes, recipe_texts
 
-    kind = "table" if data.wavelengths is None else "spectra"
     rows, options = np.asarray(data.rows.X, dtype=float), {"max_components": request.max_components}
-    paths, average = {}, request.wants(AVERAGE)
+    average = request.wants(AVERAGE)
     texts, pools = recipe_texts(kind, rows.shape[1], average=average)
-    for text in texts:
-        # A row without a signal has no snv: that recipe takes no part.
-        with contextlib.suppress(UndefinedRowsError):
-            paths[text] = as_recipe(text, options).fit(rows, data.y, data.rows.weights)
+    recipes = {text: as_recipe(text, options) for text in texts}
+    given = as_observations(rows, data.y, data.rows.weights)
+    paths, pools = fit_recipes(recipes, given, None, pools=pools, skip=True)
     how = {"cv": _folds(data, request), "groups": data.groups}
-    number = {text: i for i, text in enumerate(paths)}
-    made = [[texts[i] for i in pool if texts[i] in number] for pool in pools]
-    nested = [[number[text] for text in pool] for pool in made]
-    return pooled(paths, average=average, pools=nested, **how)
+    return pooled(paths, average=average, pools=pools, **how)
 
 
 def _better_recipe(own: Model, best: Model) -> list[Remark]:

@@ -159,7 +159,7 @@ def classified(data: TableProblem, request: Request) -> ClassAnalysis:
     """Fit a classifier to rows whose response are numbers of classes (`Rows.classes`)."""
     from plsdof.estimators.classifier import PLSClassifier
 
-    if request.preprocess == AUTO:
+    if request.preprocess in AUTO:
         raise InvalidInputError(
             f"{data.response!r} holds text, and preprocess 'auto' chooses among recipes for "
             "numbers; name the steps, such as snv."

@@ -345,7 +345,7 @@ class TableProblem:
 
     def after(self, steps: str) -> "TableProblem":
         """Return the same problem after a chain of preprocessing steps."""
-        if steps in ("none", "auto"):  # the second is made of recipes later on
+        if steps == "none" or steps.startswith("auto"):  # which is made of recipes later on
             return self
         # It needs scikit-learn, which takes a second to import.
         from plsdof.chemometrics.preprocessing import Preprocessor

@@ -18,6 +18,7 @@ from plsdof._core.dof_range import DofRange
 from plsdof._core.inputs import Array
 from plsdof._core.left_out import LEAVE_ONE_OUT_UP_TO, USUAL_FOLDS, LeftOut
 from plsdof._core.model import Mixture, Model
+from plsdof._core.objective import chosen_without, objective
 from plsdof._core.path import Path
 from plsdof._core.remarks import Remark, Severity
 from plsdof._core.standardize import constant_columns_text
@@ -59,12 +60,15 @@ def neighbours(path: Path, selection: Selection) -> str:
 
 
 def best_single(model: Model, selection: Selection) -> tuple[str, float]:
-    """Return the model with the smallest cross-validated error, of any recipe, and its error."""
-    pool = recipe_errors(selection) or {"": model.left_out}
-    name, left = min(pool.items(), key=lambda one: float(one[1].rmse.min()))
-    best = int(np.argmin(left.press))
+    """Return the single model that would be chosen, and its error, chosen again in every fold."""
+    # The first of nested pools chooses single models.
+    most = len(selection.pools[0]) if selection.pools else None
+    pool = selection.pool[:most] or (model.left_out,)
+    recipe, best = objective(pool, selection.loss).best_vertex()
+    left, name = pool[recipe], selection.recipes[recipe] if selection.recipes else ""
     single = model_in_words(float(left.parameters[best]), left.parameter_name)
-    return ", ".join(filter(None, [name, single])), float(left.rmse[best])
+    error = left.root_mean_square(chosen_without(pool, selection.loss).residuals)
+    return ", ".join(filter(None, [name, single])), error
 
 
 def steps_of(recipe: str) -> str:

@@ -26,8 +26,8 @@ from plsdof.workbench.tables.columns import in_ranges, shortened
 AVERAGE = "average"
 # How a model may be chosen.
 CHOICES = (LEFT_OUT, AVERAGE, *CRITERIA)
-# Preprocessing and scaling chosen together with the size.
-AUTO = "auto"
+# Preprocessing and scaling chosen together with the size; without a kind the columns decide.
+AUTO = ("auto", "auto:spectra", "auto:table")
 MISSING = ("drop", "interpolate", "impute")
 # Fields that may have several values.
 _SEVERAL = ("response", "features", "exclude", "exclude_rows", "test_rows")
@@ -163,7 +163,8 @@ class Request:
         Of the coefficients.
     preprocess : str
         Steps, as for `plsdof.chemometrics.Preprocessor`; "auto" chooses among recipes of spectra
-        or of tables by cross-validation, together with scaling and size.
+        or of tables by cross-validation, together with scaling and size: names of columns decide,
+        or "auto:spectra" and "auto:table".
     select : str or None
         A search of columns, as for `plsdof.chemometrics.SelectedPLSRegressor`.
     std_errors : bool or None
@@ -266,7 +267,7 @@ class Request:
         """Refuse preprocessing, searches and splits that do not exist."""
         given: dict[str, tuple[Callable[[str], Any], str]] = {}
         # They need scikit-learn, which takes a second to import.
-        if self.preprocess not in ("none", AUTO):
+        if self.preprocess not in ("none", *AUTO):
             from plsdof.chemometrics.preprocessing import parse_chain
 
             given["preprocess"] = (parse_chain, self.preprocess)
@@ -290,7 +291,7 @@ class Request:
             yield f"components and max-components do not apply to {self.method}, which has none."
         if self.criterion == AVERAGE and self.components is not None:
             yield "criterion 'average' takes all models; leave out components."
-        if self.preprocess == AUTO:
+        if self.preprocess in AUTO:
             given = {
                 "method": self.method != "pls",
                 "criterion": self.criterion not in (None, LEFT_OUT, AVERAGE),
@@ -302,7 +303,7 @@ class Request:
             }
             for name in [name for name, is_given in given.items() if is_given]:
                 yield f"preprocess 'auto' chooses by cross-validation; leave out {name}."
-        apart = {self.components, self.select} == {None} and self.preprocess != AUTO
+        apart = {self.components, self.select} == {None} and self.preprocess not in AUTO
         if self.one_standard_error and not (self.wants(LEFT_OUT) and apart):
             yield (
                 "one-standard-error chooses one model of a path by cross-validation; leave out "
