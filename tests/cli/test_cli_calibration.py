@@ -246,7 +246,7 @@ def test_a_flat_row_is_named_by_its_number_in_the_file(tmp_path):
 def test_a_test_table_without_the_response_is_refused(tmp_path):
     file, _, _ = made(tmp_path)
     other = write(tmp_path, "x0,x1,x2,x3,x4,x5\n1,2,3,4,5,6\n", "other.csv")
-    assert "--test needs the response 'y'" in refused("fit", file, "-r", "y", "--test", other)
+    assert "test needs the response 'y'" in refused("fit", file, "-r", "y", "--test", other)
     other = write(tmp_path, "y,x0,x1,x2,x3,x4\n1,2,3,4,5,6\n", "other.csv")
     assert "'x5'" in refused("fit", file, "-r", "y", "--test", other)
 
@@ -473,7 +473,7 @@ def test_a_table_of_new_rows_on_its_side_is_recognised_without_a_name_in_its_cor
     model, new = tmp_path / "m.json", tmp_path / "new.csv"
     run("fit", GASOLINE, "-r", "octane", "--components", 3, "--model", model)
     pd.read_csv(GASOLINE).drop(columns="octane").head(4).T.to_csv(new)
-    assert "--transpose is for" in refused("predict", model, new)
+    assert "Try --transpose." in refused("predict", model, new)
     assert len(run_json("predict", model, new, "--transpose")["predictions"]) == 4
 
 

@@ -111,9 +111,10 @@ def test_a_few_columns_beside_a_spectrum_are_left_out_and_named(tmp_path):
     file = tmp_path / "table.csv"
     frame = pd.read_csv(GASOLINE).iloc[:, :40].copy()
     frame.assign(Temp=np.arange(60) % 7, **{"run no": np.arange(60) % 3}).to_csv(file, index=False)
-    note = "Left out, not wavelengths: 'Temp', 'run no'. To use one, add -f 900:976 -f Temp."
     found = run_json("fit", file, "-r", "octane")
-    assert note in found["notes"]
+    (note,) = [one for one in found["remarks"] if "not wavelengths" in one["words"]]
+    assert note["words"] == "Left out, not wavelengths: 'Temp', 'run no'."
+    assert note["mend"] == {"features": ["900:976", "Temp"]}
     assert len(found["wavelengths"]) == 39
     assert len(run_json("fit", file, "-r", "octane", "-f", "*")["coefficients"]) == 41
     asked = run_json("fit", file, "-r", "octane", "-f", "900:976", "-f", "Temp")
@@ -121,7 +122,7 @@ def test_a_few_columns_beside_a_spectrum_are_left_out_and_named(tmp_path):
     found = run_json("fit", file, "-r", "octane", "-x", "Temp", "-x", "run no")
     assert "data" not in [one["key"] for one in found["remarks"]]
     streamed = run_json("fit", file, "-r", "octane", "--streamed")
-    assert note in streamed["notes"]
+    assert note in streamed["remarks"]
     assert len(streamed["wavelengths"]) == 39
 
 

@@ -428,8 +428,8 @@ def test_what_needs_the_rows_is_refused_with_advice(tmp_path, monkeypatch, optio
     folder = write_csvs(tmp_path / "folder", table(60, 3), [20])
     words = [*str(options[0]).split(), *options[1:]]
     line = refused("fit", folder, "--streamed", "-r", "y", *words)
-    assert options[0] in line
-    assert "--in-memory" in line
+    assert str(options[0]).removeprefix("--") in line
+    assert "Try --in-memory." in line
     assert [one.name for one in tmp_path.iterdir()] == ["folder"]
     if options[0] not in ("--response-file", "--report"):
         run("fit", folder, "-r", "y", *words, "--in-memory", "-q")

@@ -320,7 +320,7 @@ REFUSED = {
     "the option for that": (
         text(BELOW),
         (),
-        "such as half the limit of detection, or leave such rows out with --na '<0.05'",
+        "such as half the limit of detection, or drop such rows. Try --na '<0.05' --missing drop.",
     ),
     "missing values": (text(MISSING), (), "--missing drop"),
     "two units": (
@@ -328,14 +328,18 @@ REFUSED = {
         (),
         "column 'fat' is not numeric",
     ),
-    "on its side, not told": (text(TURNED), (), "--transpose is for"),
+    "on its side, not told": (text(TURNED), (), "Try --transpose."),
     "no header": (text(rows()[1:]), (), "no column 'fat'"),
     "other sheet": (
         book({"Cover": [["a", "b"], [1, 2], [3, 4]], "Data": rows()}),
         (),
         "There are other sheets: 'Data'",
     ),
-    "empty first sheet": (book({"Cover": [], "Data": rows()}), (), "with --sheet: 'Data'"),
+    "empty first sheet": (
+        book({"Cover": [], "Data": rows()}),
+        (),
+        "There are other sheets: 'Data'",
+    ),
     "header row below the end": (text(rows()), ("--header-row", 99), "the file has 25 lines"),
     "header row among those skipped": (
         text(rows()),
@@ -354,7 +358,7 @@ REFUSED = {
         (),
         "thousands without '.'",
     ),
-    "many titles": ("a line\n" * 30 + text(rows()), (), "say where these are with --header-row"),
+    "many titles": ("a line\n" * 30 + text(rows()), (), "say which line holds them (header row)"),
     "old Excel": (b"\xd0\xcf\x11\xe0" + bytes(600), (), "save it as .xlsx or CSV"),
     "a sheet of a text file": (text(rows()), ("--sheet", "Data"), "Excel files only"),
 }
@@ -511,8 +515,12 @@ def test_a_predictor_that_is_named_unlike_many_others_is_named(tmp_path):
     cells = [["sample", "fat", *(f"A{w}" for w in WAVES)], *rows()[1:]]
     cells = with_column(cells, "protein", [repr(float(y)) for y in LATENT[:, 1]])
     file = write(tmp_path, text(cells))
-    notes = run_json("fit", file, "-r", "fat")["notes"]
-    assert any("unlike 'A1100': 'protein'. If they are not, add --exclude" in one for one in notes)
+    (found,) = [
+        one
+        for one in run_json("fit", file, "-r", "fat")["remarks"]
+        if "unlike 'A1100': 'protein'" in one["words"]
+    ]
+    assert found["mend"] == {"exclude": ["protein"]}
     found = run_json("fit", file, "-r", "fat", "--exclude", "protein")
     assert not any("named unlike" in note for note in found["notes"])
     assert_dof(found, pls_path(SPECTRA, FAT).dof)  # such names are not wavelengths

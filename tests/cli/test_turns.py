@@ -67,7 +67,7 @@ def joined(file, other, **options):
 def test_the_order_of_rows_is_refused_if_ids_say_another_one(save):
     spectra = save(FRAME.drop(columns="fat"), "x.csv")
     other = save(FRAME[["id", "fat"]].iloc[RNG.permutation(N)], "y.csv")
-    with pytest.raises(InvalidInputError, match=r"another order.*--by-row-order"):
+    with pytest.raises(InvalidInputError, match=r"another order.*Join the rows by it"):
         joined(spectra, other, by_row_order=True)
     same = save(FRAME[["id", "fat"]], "z.csv")
     np.testing.assert_array_equal(joined(spectra, same, by_row_order=True).rows.y, FAT)
@@ -139,8 +139,9 @@ def test_rows_of_summaries_are_named(save, word):
     file = save(pd.concat([FRAME, mean.assign(id=word)]))
     assert told(file, f"31 ({word!r})", "--exclude-rows 31")
     wrong = save(pd.concat([FRAME.drop(columns="id"), mean.assign(fat=word)]), "wrong.csv")
-    with pytest.raises(InvalidInputError, match=r"row 31.*summary.*--missing drop"):
+    with pytest.raises(InvalidInputError, match=r"row 31.*summary") as found:
         problem(wrong)
+    assert found.value.mend == {"na": [word], "missing": "drop"}
     advised = JoinedReading(na=(word,))
     assert len(problem(wrong, reading=advised, missing="drop").rows.y) == N
 

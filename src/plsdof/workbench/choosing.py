@@ -1,7 +1,6 @@
 """Which columns and rows of a table are meant, and what is done about missing values."""
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from plsdof._core.axes import header_number, wavelengths
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
+from plsdof._core.remarks import Remark
 from plsdof.errors import InvalidInputError
 from plsdof.workbench.analysis.request import Request
 from plsdof.workbench.tables.columns import (
@@ -24,7 +24,7 @@ from plsdof.workbench.tables.columns import (
     suggestion,
 )
 from plsdof.workbench.tables.joining import labels_of
-from plsdof.workbench.tables.table import Table
+from plsdof.workbench.tables.table import Note, Table
 
 Mask = npt.NDArray[np.bool_]
 
@@ -50,20 +50,20 @@ def find_response(table: Table, response: str) -> str:
     try:
         name = find_column(response, table.names)
     except InvalidInputError as error:
-        hint = _elsewhere(table, [response])
+        hint, mend = _elsewhere(table, [response])
         if not hint and all(header_number(one) is not None for one in table.names):
             hint = " The first line must hold the names of the columns; here it holds numbers."
-        raise InvalidInputError(f"{error}{hint}") from error
+        raise InvalidInputError(f"{error}{hint}", mend=mend) from error
     if table.is_text(name) and 2 * table.frame[name].nunique() > len(table):
         raise InvalidInputError(
             f"{shortened(name)} holds text, such as {table.example(name)}, which cannot be "
-            "predicted: most rows have a text of their own. Choose another --response."
+            "predicted: most rows have a text of their own. Choose another response."
         )
     return name
 
 
-def _elsewhere(table: Table, wanted: Sequence[str]) -> str:
-    """Say where columns may be that are not among the names: in the first column, in a sheet."""
+def _elsewhere(table: Table, wanted: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Say where columns that are no names may be, in the first column or a sheet; and the mend."""
     first = table.row_names
     if not first and len(table.names):
         first = tuple(table.frame.iloc[:, 0].map(str).tolist())
@@ -72,13 +72,14 @@ def _elsewhere(table: Table, wanted: Sequence[str]) -> str:
     as_many = bool(table.left_out) and len(table) == len(wanted) > 1
     if as_many or any(one in first or header_number(one) in numbers for one in wanted):
         return (
-            " In the first column: --transpose is for tables that lie on their side, --header-row "
-            "for names in another row."
+            " In the first column: transpose tables that lie on their side, or say which row holds "
+            "the names (header row).",
+            {"transpose": True},
         )
     if table.sheets:
         shown = listed(list(map(shortened, table.sheets)))
-        return f" There are other sheets: {shown}; see --sheet and --response-sheet."
-    return ""
+        return f" There are other sheets: {shown}.", {}
+    return "", {}
 
 
 def row_labels(table: Table, label: str | None, *, repeats: bool = False) -> Labels | None:
@@ -169,10 +170,11 @@ def match_columns(wanted: tuple[str, ...], rows: Table) -> tuple[tuple[str, ...]
     }
     lost = [name for name, candidates in found.items() if len(candidates) != 1]
     if lost:
-        hint = suggestion(lost[0], rows.names)
+        hint, mend = suggestion(lost[0], rows.names), dict[str, Any]()
         axis = [value for value in numbers.values() if value is not None]
-        if len(lost) == len(wanted) and (where := _elsewhere(rows, wanted)):
-            hint = f".{where}"
+        where, way = _elsewhere(rows, wanted)
+        if len(lost) == len(wanted) and where:
+            hint, mend = f".{where}", way
         elif len(lost) == len(wanted) and axis and len(by_number) > 1:
             hint = (
                 f". The model was made for columns from {min(axis):g} to {max(axis):g}; here they "
@@ -181,7 +183,8 @@ def match_columns(wanted: tuple[str, ...], rows: Table) -> tuple[tuple[str, ...]
             )
         raise InvalidInputError(
             f"{len(lost)} of {len(wanted)} predictors of the model are not in the table: "
-            f"{listed([shortened(name) for name in lost])}{hint}"
+            f"{listed([shortened(name) for name in lost])}{hint}",
+            mend=mend,
         )
     names = tuple(found[name][0] if name in found else name for name in wanted)
     return names, (f"{plural(len(absent), 'column')} recognised by the number in the name.",)
@@ -193,11 +196,11 @@ def match_columns(wanted: tuple[str, ...], rows: Table) -> tuple[tuple[str, ...]
 
 def predictors(
     table: Table, response: str, request: Request, others: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+) -> tuple[tuple[str, ...], tuple[Note, ...]]:
     """Return the chosen columns, and what to say about those left out."""
     names = choose_columns(table.names, request.features, [*request.exclude, *others])
     names = tuple(name for name in names if name != response)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if table.left_out:
         notes = (f"Left out, without a name: {listed(table.left_out)}.",)
     if not request.features:
@@ -205,11 +208,11 @@ def predictors(
         if text:
             shown = listed([f"{shortened(name)} (such as {table.example(name)})" for name in text])
             notes += (f"Left out, not numeric: {shown}.",)
-        names, others = only_wavelengths(tuple(name for name in names if name not in text))
-        notes += others
+        names, guessed = only_wavelengths(tuple(name for name in names if name not in text))
+        notes += guessed
     if not names:
         raise InvalidInputError(
-            f"no predictor is left; choose others with --features. {' '.join(notes)}".rstrip()
+            f"no predictor is left; choose others. {' '.join(map(str, notes))}".rstrip()
         )
     if names != in_order(names):
         names = in_order(names)
@@ -224,14 +227,14 @@ def predictors(
     return names, notes
 
 
-def only_wavelengths(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def only_wavelengths(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[Remark, ...]]:
     """Return the wavelengths if most names are wavelengths, and name what is left out.
 
     Examples
     --------
-    >>> names, notes = only_wavelengths((*map(str, range(900, 950)), "Temp"))
-    >>> len(names), notes
-    (50, ("Left out, not wavelengths: 'Temp'. To use one, add -f 900:949 -f Temp.",))
+    >>> names, (note,) = only_wavelengths((*map(str, range(900, 950)), "Temp"))
+    >>> len(names), str(note), note.mend
+    (50, "Left out, not wavelengths: 'Temp'.", {'features': ['900:949', 'Temp']})
     >>> only_wavelengths(("900", "902", "Temp"))
     (('900', '902', 'Temp'), ())
     """
@@ -241,17 +244,19 @@ def only_wavelengths(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str
         return names, _named_otherwise(names)
     shown = listed([shortened(name) for name in others])
     reach = sorted((header_number(name) or 0.0) for name in waves)
-    option = f"-f {reach[0]:g}:{reach[-1]:g} -f {shlex.quote(others[0])}"
-    return waves, (f"Left out, not wavelengths: {shown}. To use one, add {option}.",)
+    words = f"Left out, not wavelengths: {shown}."
+    mend = {"features": [f"{reach[0]:g}:{reach[-1]:g}", others[0]]}
+    return waves, (Remark(key="data", words=words, mend=mend),)
 
 
-def _named_otherwise(names: tuple[str, ...]) -> tuple[str, ...]:
+def _named_otherwise(names: tuple[str, ...]) -> tuple[Remark, ...]:
     """Name predictors among many that differ by a number only, such as 'fat' among A1100, A1102.
 
     Examples
     --------
-    >>> _named_otherwise((*(f"V{i}" for i in range(1, 101)), "fat"))[0]
-    "Predictors, too, though named unlike 'V1': 'fat'. If they are not, add --exclude fat."
+    >>> (note,) = _named_otherwise((*(f"V{i}" for i in range(1, 101)), "fat"))
+    >>> str(note), note.mend
+    ("Predictors, too, though named unlike 'V1': 'fat'.", {'exclude': ['fat']})
     """
     around = {name: re.sub(r"\d+([.,]\d+)?", "#", name, count=1) for name in names}
     (common, count), *_ = Counter(around.values()).most_common(1) or [("", 0)]
@@ -259,12 +264,9 @@ def _named_otherwise(names: tuple[str, ...]) -> tuple[str, ...]:
     if "#" not in common or count < _SPECTRUM or not 0 < len(others) < count:
         return ()
     first = next(name for name in names if around[name] == common)
-    option = " ".join(f"--exclude {shlex.quote(name)}" for name in others[:3])
     shown = listed([shortened(name) for name in others])
-    return (
-        f"Predictors, too, though named unlike {shortened(first)}: {shown}. If they are not, add "
-        f"{option}.",
-    )
+    words = f"Predictors, too, though named unlike {shortened(first)}: {shown}."
+    return (Remark(key="data", words=words, mend={"exclude": others}),)
 
 
 # Missing values
@@ -274,7 +276,7 @@ def _named_otherwise(names: tuple[str, ...]) -> tuple[str, ...]:
 def filled(
     X: Array, names: Sequence[str], missing: str | None, imputed: str = ""
 ) -> tuple[Array, Mask, tuple[str, ...]]:
-    """Fill holes as --missing says; return the rows, the holes that stay, and what was filled.
+    """Fill holes as a request says; return the rows, the holes that stay, and what was filled.
 
     ``imputed`` says how a model imputes holes, if it does: those of a row that has some value.
     """
@@ -290,11 +292,11 @@ def filled(
 
 
 def _interpolated(X: Array, names: Sequence[str], text: str) -> tuple[Array, tuple[str, ...]]:
-    """Fill holes along the wavelengths as --missing says, and count what was filled."""
+    """Fill holes along the wavelengths as a request says, and count what was filled."""
     axis = wavelengths(names)
     if axis is None:
         raise InvalidInputError(
-            "--missing interpolate goes along wavelengths, and the columns are not named by rising "
+            "missing interpolate goes along wavelengths, and the columns are not named by rising "
             "or falling numbers; use impute or drop."
         )
     # It needs scikit-learn, which takes a second to import.
@@ -323,13 +325,14 @@ def without_any(missing: Mask) -> Mask:
     return np.asarray(~missing.any(axis=1))
 
 
-def missing_values(missing: Mask, names: Sequence[str], advice: str) -> str:
-    """Say how many rows have missing values, in which columns, and what to do."""
+def missing_values(missing: Mask, names: Sequence[str], advice: str) -> InvalidInputError:
+    """Return the error that says how many rows have missing values, where, and what to do."""
     counts = missing.sum(axis=0)
     order = np.argsort(-counts, kind="stable")
     shown = listed([f"{shortened(names[i])} {counts[i]}" for i in order if counts[i]])
     rows = f"{int(missing.any(axis=1).sum())} of {len(missing)} rows"
-    return (
-        f"{rows} have missing values, by column: {shown}. Use --missing drop {advice}, or fill "
-        "them with --missing interpolate or impute."
+    return InvalidInputError(
+        f"{rows} have missing values, by column: {shown}. {advice}, or fill the values in: "
+        "interpolate along wavelengths, or impute.",
+        mend={"missing": "drop"},
     )

@@ -26,7 +26,7 @@ from plsdof.workbench.choosing import Mask, as_table
 from plsdof.workbench.doubts import repeated_labels
 from plsdof.workbench.tables.columns import listed, shortened
 from plsdof.workbench.tables.joining import averaged_table, labels_of
-from plsdof.workbench.tables.table import Table, located
+from plsdof.workbench.tables.table import Note, Table, located
 
 # Levels of the limits of T^2 and Q: a row beyond the first is unusual, and one beyond the second,
 # which one of a thousand ordinary rows would be, is not to be predicted.
@@ -172,9 +172,9 @@ class NewRows:
         return column
 
 
-def remarked(key: str, texts: Iterable[str]) -> list[Remark]:
-    """Return texts as remarks of a key."""
-    return [Remark(key=key, words=text) for text in texts]
+def remarked(key: str, texts: Iterable[Note]) -> list[Remark]:
+    """Return texts as remarks of a key; what is one already stays as it is."""
+    return [one if isinstance(one, Remark) else Remark(key=key, words=one) for one in texts]
 
 
 def new_rows(model: Predictor, rows: Table, request: Request) -> NewRows:
@@ -199,7 +199,7 @@ def new_rows(model: Predictor, rows: Table, request: Request) -> NewRows:
     complete = choosing.without_any(holes)
     if not complete.all():
         if missing != "drop":
-            raise InvalidInputError(choosing.missing_values(holes, names, "to predict the others"))
+            raise choosing.missing_values(holes, names, "Predict the others")
         gone = listed([row_name(columns, i) for i in np.flatnonzero(~complete).tolist()], 40)
         count = f"{(~complete).sum()} of {len(X)} rows"
         notes.append(f"{count} with missing values not predicted: {gone}.")

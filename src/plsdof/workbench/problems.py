@@ -26,7 +26,7 @@ from plsdof.workbench.tables.columns import (
 )
 from plsdof.workbench.tables.joining import JoinedReading, averaged_table, labels_of, measurements
 from plsdof.workbench.tables.reading import PARQUET, ZIP, files_in, holds_spectra
-from plsdof.workbench.tables.table import Table, located
+from plsdof.workbench.tables.table import Note, Table, located
 
 # So many rows are named where they were dropped.
 _MOST_DROPPED = 40
@@ -66,7 +66,7 @@ def read_problems(
 
 def _require_response(request: Request) -> None:
     if not request.response:
-        raise InvalidInputError("choose the column to predict with --response.")
+        raise InvalidInputError("choose the column to predict, the response.")
 
 
 def problems_of(
@@ -103,8 +103,8 @@ def _refuse_several_classes(table: Table, by: str, targets: Sequence[str]) -> No
         pairs = set(zip(labels_of(table, by), labels_of(table, target), strict=True))
         if len(pairs) > len({sample for sample, _ in pairs}):
             raise InvalidInputError(
-                f"--average-by {shortened(by)}: some sample has several classes of "
-                f"{shortened(target)}, which cannot be averaged."
+                f"some sample of {shortened(by)} has several classes of {shortened(target)}, which "
+                "cannot be averaged."
             )
 
 
@@ -120,7 +120,7 @@ def _problem(
     table: Table,
     target: str,
     names: tuple[str, ...],
-    notes: tuple[str, ...],
+    notes: tuple[Note, ...],
     request: Request,
     reading: JoinedReading,
     pieces: "_Pieces | None" = None,
@@ -177,7 +177,7 @@ def _rows_of(
     """Return all rows, which of their values forbid a row (response first), and what was filled."""
     if classes or table.is_text(target):
         if request.missing == "impute":
-            raise InvalidInputError("--missing impute is for responses of numbers; leave it out.")
+            raise InvalidInputError("missing impute is for responses of numbers; leave it out.")
         y, classes = _coded(table, target, classes)
     else:
         y = table.numbers((target,))[:, 0]
@@ -214,17 +214,18 @@ def _coded(table: Table, target: str, classes: tuple[str, ...]) -> tuple[Array, 
 
 def _require_complete(table: Table, missing: Mask, names: tuple[str, ...], drop: bool) -> None:
     """Refuse columns without values, and values that are missing unless they are dropped."""
-    gone = [shortened(name) for i, name in enumerate(names) if missing[:, i].all()]
+    gone = [name for i, name in enumerate(names) if missing[:, i].all()]
     if gone and len(missing):
-        advice = "leave it out with --exclude"
+        advice, mend = "leave it out", {"exclude": gone}
         if missing[:, 0].all():
-            advice = "choose another response"
+            advice, mend = "choose another response", {}
         if table.described.startswith("Excel"):
             advice += ", or, if there are formulas, open the file in a spreadsheet and save it"
-        raise InvalidInputError(f"no values at all in {listed(gone)}; {advice}.")
+        raise InvalidInputError(
+            f"no values at all in {listed(gone, 8, shortened)}; {advice}.", mend=mend
+        )
     if missing.any() and not drop:
-        advice = "to drop these rows, or --exclude to leave out columns"
-        raise InvalidInputError(choosing.missing_values(missing, names, advice))
+        raise choosing.missing_values(missing, names, "Drop these rows, leave out columns")
 
 
 # Which rows are fitted, and which are kept apart to test a model on
@@ -247,7 +248,7 @@ def _chosen_rows(
     """Choose rows; ``complete`` says which rows have no missing value, given those wanted."""
     fit, notes = np.ones(len(table), dtype=bool), []
     if request.exclude_rows:
-        fit = ~choosing.choose_rows(table, request.exclude_rows, "--exclude-rows", request.label)
+        fit = ~choosing.choose_rows(table, request.exclude_rows, "rows to leave out", request.label)
         notes.append(f"Left out as asked for: {plural(int((~fit).sum()), 'row')}.")
     excluded, wanted = np.flatnonzero(~fit), int(fit.sum())
     fit = fit & complete(fit)
@@ -256,7 +257,7 @@ def _chosen_rows(
         raise InvalidInputError(
             f"there are {int(fit.sum()) or 'no'} rows to fit; at least 2 are needed. "
             f"{len(excluded)} are left out as asked for, {dropped} because of missing values: "
-            "columns can be left out with --exclude instead."
+            "columns can be left out instead."
         )
     if dropped:
         gone = np.setdiff1d(np.flatnonzero(~fit), excluded).tolist()
@@ -289,7 +290,7 @@ def _chosen_for_test(
             f"by {request.split}",
         )
     else:
-        chosen = choosing.choose_rows(table, request.test_rows, "--test-rows")
+        chosen = choosing.choose_rows(table, request.test_rows, "test rows")
         which, how = np.isin(rows.numbers, table.row_numbers[chosen]), "as asked for"
     count = int(which.sum())
     if not 0 < count < len(which) - 1:
@@ -315,7 +316,7 @@ def _split(rows: Rows, groups: Labels | None, way: str, *, scale: bool) -> Mask:
     X = rows.X.to_numpy()
     if not X.shape[1]:  # they are not in memory
         if method not in ("random", "last"):
-            raise InvalidInputError(f"--split {method} needs the table in memory; add --in-memory.")
+            raise InvalidInputError(f"split {method} needs the table in memory.", mend=_IN_MEMORY)
         X = np.zeros((len(rows.y), 1))
     return split_rows(X, rows.y, method, fraction, groups=groups, scale=scale)
 
@@ -341,7 +342,7 @@ def _test_table(
             table = reading.with_response([file], [target], None)
         if target not in table.names:
             raise InvalidInputError(
-                f"--test needs the response {shortened(target)}{suggestion(target, table.names)}"
+                f"test needs the response {shortened(target)}{suggestion(target, table.names)}"
             )
         rows, missing, notes = _rows_of(table, target, found, replace(request, label=None), classes)
         _require_complete(table, missing, (target, *found), request.missing == "drop")
@@ -384,6 +385,7 @@ def _replicates(table: Table, used: Sequence[str], label: str | None) -> str | N
 # Files above these sizes, in bytes, are read piece by piece unless told otherwise; and folders,
 # which in memory are held twice, above a smaller one.
 LARGE_TEXT, LARGE_PARQUET, LARGE_FOLDER = 1_000_000_000, 500_000_000, 100_000_000
+_IN_MEMORY = {"in_memory": True}
 # Rows that a report draws, and numbers of rows of a test that are held in memory: 1 GB.
 _SAMPLE, _MOST_NUMBERS = 1000, 2**27
 
@@ -410,27 +412,29 @@ def is_streamed(file: Path, in_memory: bool | None) -> bool:
 def _refuse_streamed(file: Path, request: Request, reading: JoinedReading, *, drawn: bool) -> None:
     """Refuse options that need the table in memory, and what cannot be read again."""
     for option, is_wanted in {
-        "--cv loo": request.cv == "loo",
-        "--permutations": request.permutations is not None,
-        "--intervals": request.intervals not in (None, "normal"),
-        "--covariance": request.covariance != "homoscedastic",
-        "--select": request.select is not None,
+        "cv loo": request.cv == "loo",
+        "permutations": request.permutations is not None,
+        "intervals": request.intervals not in (None, "normal"),
+        "covariance": request.covariance != "homoscedastic",
+        "select": request.select is not None,
         # The leverage of a row in an average depends on the responses of all rows.
-        "--report of an average": request.criterion == "average" and drawn,
-        "--missing": request.missing not in (None, "drop"),
-        "--average-by": request.average_by is not None,
-        "--response-file": reading.response_file is not None,
-        "--response-sheet": reading.response_sheet is not None,
+        "report of an average": request.criterion == "average" and drawn,
+        "missing": request.missing not in (None, "drop"),
+        "average-by": request.average_by is not None,
+        "response-file": reading.response_file is not None,
+        "response-sheet": reading.response_sheet is not None,
     }.items():
         if is_wanted:
             raise InvalidInputError(
-                f"{option} needs the table in memory, but {shortened_path(str(file))} is read "
-                f"piece by piece; leave {option} out, or add --in-memory if the table fits."
+                f"{option!r} needs the table in memory, but {shortened_path(str(file))} is read "
+                "piece by piece; leave that out, or read the table into memory if it fits.",
+                mend=_IN_MEMORY,
             )
     if file.exists() and not file.is_file() and not file.is_dir():
         raise InvalidInputError(
             f"{shortened_path(str(file))}: it is read more than once, which needs a file or a "
-            "folder; leave out --streamed."
+            "folder; read it into memory.",
+            mend=_IN_MEMORY,
         )
 
 
@@ -496,8 +500,9 @@ def _streamed(
     steps = request.steps
     if steps != "none" and blocks.names != in_order(blocks.names):
         raise InvalidInputError(
-            "the columns are not in the order of their numbers, as --preprocess needs them; "
-            "put them in order, or add --in-memory."
+            "the columns are not in the order of their numbers, as preprocessing needs them; put "
+            "them in order, or read the table into memory.",
+            mend=_IN_MEMORY,
         )
     # Rows are chosen, and named, by a few columns of the table.
     texts = (*request.test_rows, *request.exclude_rows)
@@ -507,7 +512,8 @@ def _streamed(
     if table.is_text(blocks.target):
         raise InvalidInputError(
             f"{shortened(response)} holds text, such as {table.example(blocks.target)}; classes "
-            "need the table in memory: add --in-memory."
+            "need the table in memory.",
+            mend=_IN_MEMORY,
         )
     pieces = _Pieces(blocks=blocks, steps=steps, drawn=drawn)
     return _problem(table, blocks.target, blocks.names, notes, request, reading, pieces)

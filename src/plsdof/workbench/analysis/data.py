@@ -160,7 +160,7 @@ def data_texts(data: "TableProblem") -> tuple[Remark, ...]:
     """Return what was noticed when a table was read: likely mistakes first."""
     return (
         *data.doubts,
-        *(Remark(key="data", words=text) for text in data.notes),
+        *(n if isinstance(n, Remark) else Remark(key="data", words=n) for n in data.notes),
     )
 
 
@@ -209,7 +209,7 @@ class TableProblem:
     names : tuple of str
     response, source, described : str
         Name of the response, the file, and how it was read.
-    notes : tuple of str
+    notes : tuple of str or Remark
         What the user should know about the choice of columns and rows.
     doubts : tuple of Remark
         What looks like a mistake in the table.
@@ -255,7 +255,7 @@ class TableProblem:
     response: str
     source: str
     described: str
-    notes: tuple[str, ...] = ()
+    notes: tuple[str | Remark, ...] = ()
     doubts: tuple[Remark, ...] = ()
     dropped: int = 0
     excluded: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ A report is a view that was frozen: the page draws the same content by the same 
 import re
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -150,7 +150,7 @@ class Workbench:
             "spectra": _spectra(table),
             "sheets": list(table.sheets),
             "reference": self._reference(options),
-            "notes": [on_the_page(text)["words"] for text in notes],
+            "notes": [on_the_page(str(one))["words"] for one in notes],
             "doubts": [] if found is None else list(map(_remark, found.doubts)),
             "unmatched": self._unmatched(table, options),
             "error": error,
@@ -334,40 +334,22 @@ class Workbench:
 # Sentences of the page
 # ---------------------
 
-# What follows an option in a sentence is its value, unless the sentence goes on.
-_GOES_ON = r"(?!(?:to|or|and|if|is|in|needs|gives|instead|says)\b)"
-_OPTION = re.compile(
-    r"--([a-z]+(?:-[a-z]+)*)(?: " + _GOES_ON + r"('[^']*'|[\w.:+-][\w.:,+-]*\w|\w))?"
-)
-# Options that a button of the page can set, and their values if these are words.
-_MENDS: dict[str, Collection[str]] = {"missing": ("drop",), "groups": (), "exclude": (), "na": ()}
+# What the parser of the command line says names an option.
+_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 
 
 def on_the_page(words: str, mend: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return sentences that name no option of a command line, and the step that mends it.
 
-    What this step says is left out.
-
     Examples
     --------
-    >>> on_the_page("2 of 9 rows have missing values. Use --missing drop to drop these rows.")
-    {'words': '2 of 9 rows have missing values.', 'mend': {'missing': 'drop'}}
+    >>> on_the_page("--max-components must be an integer.", {"cv": "blocks:5"})
+    {'words': '“max components” must be an integer.', 'mend': {'cv': 'blocks:5'}}
     """
-    found: dict[str, Any] = {}
-    for name, text in _OPTION.findall(words):
-        value = text.strip("'")
-        if name == "exclude-rows" and re.fullmatch(r"[\d,]+", value):
-            found.setdefault("exclude_rows", [int(one) for one in value.split(",") if one])
-        elif name in _MENDS and value and value in (_MENDS[name] or (value,)):
-            found.setdefault(name, [value] if name in ("exclude", "na") else value)
     # Groups as numbers of the rows are not a setting of the page.
     given = {n: v for n, v in (mend or {}).items() if not (n == "groups" and isinstance(v, list))}
-    words = words.replace(" -f ", " --features ")
-    if given or found:
-        sentences = re.split(r"(?<=[.?!]) (?=[A-Z])", words)
-        words = " ".join(one for one in sentences if not _OPTION.search(one)) or words
-    plain = _OPTION.sub(lambda m: f"“{m[0].removeprefix('--').replace('-', ' ')}”", words)
-    return {"words": readable(plain, 600), "mend": given or found}
+    plain = _OPTION.sub(lambda found: f"“{found[1].replace('-', ' ')}”", words)
+    return {"words": readable(plain, 600), "mend": given}
 
 
 # Roles of columns

@@ -20,7 +20,7 @@ from plsdof.errors import InvalidInputError
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
 from plsdof.models.writing import check_writable
 from plsdof.workbench.analysis.remarks import usual_scheme
-from plsdof.workbench.analysis.request import CHOICES, Request, option_word, options
+from plsdof.workbench.analysis.request import CHOICES, option_word, options
 from plsdof.workbench.tables.writing import require_ending
 
 
@@ -234,11 +234,9 @@ def _simple_type(kind: Any) -> Any:
 
 
 def as_group(kind: Any, **given: Any) -> Any:
-    """Make a group of options; what a request refuses is called by its option."""
-    if kind is not Request:
-        return kind(**given)
+    """Make a group of options; what it refuses is called by its option."""
     try:
-        return Request(**given)
+        return kind(**given)
     except InvalidInputError as error:
         first, space, rest = str(error).partition(" ")
         name = first.rstrip(":").replace("-", "_")

@@ -15,7 +15,7 @@ from plsdof.errors import InvalidInputError
 from plsdof.large.blocks import MEMORY, Part, ahead, block_length, reduce_in_order
 from plsdof.workbench.tables.columns import choose_columns, find_column, shortened, shortened_path
 from plsdof.workbench.tables.reading import Reading, Source, open_sources, unreadable
-from plsdof.workbench.tables.table import Table, located, notes_of_files, stacked
+from plsdof.workbench.tables.table import Note, Table, located, notes_of_files, stacked
 
 
 def _mark(path: Path) -> tuple[int, int]:
@@ -127,8 +127,8 @@ def _require_one_kind(sources: Sequence[Source], names: Sequence[str]) -> None:
         if texts and numbers and not name.startswith("unnamed "):
             raise InvalidInputError(
                 f"{shortened_path(str(texts[0].path))}: column {shortened(name)} holds text, but "
-                f"numbers in {numbers[0].path.name}; correct the file, or leave the column out "
-                "(--exclude)."
+                f"numbers in {numbers[0].path.name}; correct the file, or leave the column out.",
+                mend={"exclude": [name]},
             )
 
 
@@ -173,7 +173,7 @@ class FileBlocks:
         return self._sources[0].head.names
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What was recognised in the files: titles, units, unclear commas, a missing line end."""
         return notes_of_files([(one.path.name, one.head.notes) for one in self._sources])
 

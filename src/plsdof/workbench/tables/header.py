@@ -156,6 +156,6 @@ def column_names(
     if repeated:
         raise InvalidInputError(
             f"column names must differ; found {listed(repeated, 3)}. Rename or delete one of them; "
-            "if the names are in another line, say so with --header-row."
+            "if the names are in another line, say which (header row)."
         )
     return tuple(names), tuple(unnamed)

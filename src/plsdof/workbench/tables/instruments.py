@@ -596,7 +596,7 @@ def _from_matlab(content: bytes, choice: str | None) -> Spectra:
         there = listed(list(matrices), 8, shortened) or "none"
         raise InvalidInputError(
             f"one matrix with a row for each spectrum is needed, and there are {there}; choose one "
-            "with --sheet."
+            "by its name (sheet)."
         )
     n, p = matrices[choice].shape
     vectors = {name: one.ravel() for name, one in numbers.items() if 1 in one.shape}

@@ -50,7 +50,9 @@ class JoinedReading(Reading):
         """Refuse what cannot be meant, before a table is read."""
         super().__post_init__()
         if self.by_row_order and self.response_file is None and self.response_sheet is None:
-            raise InvalidInputError("--by-row-order needs --response-file or --response-sheet.")
+            raise InvalidInputError(
+                "by_row_order needs the file or the sheet that holds the response."
+            )
 
     def with_response(
         self, files: Sequence[Path], responses: Sequence[str], label: str | None
@@ -186,7 +188,7 @@ def _require_order(table: Table, other: Table, responses: Sequence[str], label: 
         ours, theirs = (shortened(str(ids[moved[0]])) for ids in (match.ids, match.known))
         raise InvalidInputError(
             f"{where}: {match.described} names the same rows in another order: row {moved[0] + 1} "
-            f"is {ours} in {here} and {theirs} there. Leave out --by-row-order to join by it."
+            f"is {ours} in {here} and {theirs} there. Join the rows by it."
         )
 
 
@@ -204,8 +206,7 @@ def _misspelled(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
 def _spell_alike(match: "_Match", shown: Sequence[str], where: str) -> InvalidInputError:
     return InvalidInputError(
         f"{where}: some values of {match.described} differ by blanks or signs only: "
-        f"{listed(shown, 5)}. Spell them alike in both tables, or use --ids-alike to take them for "
-        "the same.",
+        f"{listed(shown, 5)}. Spell them alike in both tables, or take them for the same.",
         mend={"ids_alike": True},
     )
 
@@ -322,7 +323,7 @@ def _match(
             raise InvalidInputError(
                 f"{shortened_path(other.source)}: rows may be named by {best[0].described} or by "
                 f"{pair.described}, which do not agree; say which column of "
-                f"{shortened_path(table.source)} names them with --id."
+                f"{shortened_path(table.source)} names them."
             )
     return best[0]
 
@@ -351,12 +352,13 @@ def _why_none(
             f"{where}: no value of {shortened(pair.theirs)} is also in {here}; there is "
             f"{shortened(first[0])} there and {shortened(first[1])} here."
         )
-    advice = "add a column that names the rows to both"
-    if len(table) == len(other):
-        advice += ", or, if the rows are in the same order, --by-row-order"
+    advice, alike = "add a column that names the rows to both", len(table) == len(other)
+    if alike:
+        advice += ", or, if the rows are in the same order, join them by it"
     return InvalidInputError(
         f"{where}: no column holds the names of the rows of {here} ({len(other)} rows there, "
-        f"{len(table)} here); {advice}."
+        f"{len(table)} here); {advice}.",
+        mend={"by_row_order": True} if alike else {},
     )
 
 
@@ -399,7 +401,7 @@ def averaged_table(table: Table, by: str, known: Sequence[str] = ()) -> Table:
     empty = table.row_numbers[samples == ""]
     if len(empty):
         raise InvalidInputError(
-            f"--average-by {shortened(by)} is empty in row {empty[0]}; every row needs a sample."
+            f"{shortened(by)} is empty in row {empty[0]}; to be averaged, every row needs a sample."
         )
     names, first = np.unique(samples, return_index=True)
     order = np.sort(first)

@@ -16,12 +16,14 @@ import numpy as np
 
 from plsdof._core.display import plural
 from plsdof._core.inputs import as_count
+from plsdof._core.remarks import Remark
 from plsdof.errors import InvalidInputError
 from plsdof.workbench.tables import numbers, text, workbooks
 from plsdof.workbench.tables.columns import listed, shortened, shortened_path
 from plsdof.workbench.tables.header import column_names, find_header, names_of
 from plsdof.workbench.tables.instruments import Spectra, is_spectra, joined, read_spectra
 from plsdof.workbench.tables.table import (
+    Note,
     Table,
     blank_notes,
     located,
@@ -66,12 +68,12 @@ class Reading:
     def __post_init__(self) -> None:
         """Refuse what cannot be meant, before a table is read."""
         if self.header_row is not None:
-            as_count(self.header_row, "--header-row", minimum=1)
-        as_count(self.skip_rows, "--skip-rows")
+            as_count(self.header_row, "header_row", minimum=1)
+        as_count(self.skip_rows, "skip_rows")
         if self.header_row is not None and self.header_row <= self.skip_rows:
             raise InvalidInputError(
-                f"--header-row {self.header_row} is among the {self.skip_rows} lines that "
-                "--skip-rows leaves out; give one of them."
+                f"header_row {self.header_row} is among the {self.skip_rows} lines that are left "
+                "out; give one of them."
             )
 
     @property
@@ -88,7 +90,9 @@ class Reading:
     def require_plain(self, what: str) -> None:
         """Refuse options for lines of text and rows of sheets."""
         if self.header_row or self.skip_rows or self.transpose:
-            raise InvalidInputError(f"{what}; leave out --header-row, --skip-rows and --transpose.")
+            raise InvalidInputError(
+                f"{what}; there is no row of names to choose, and nothing to skip or transpose."
+            )
 
     def table(self, file: str | os.PathLike[str], *, one_column: bool = False) -> Table:
         """Read a file, or all files of a folder, into memory; see `read_table`."""
@@ -530,13 +534,13 @@ def _from_excel(content: bytes, source: str, how: Reading) -> Table:
     return replace(table, described=described, sheets=sheet.others, notes=notes)
 
 
-def _hidden_notes(sheet: Sheet, rows: list[Row], table: Table, how: Reading) -> tuple[str, ...]:
+def _hidden_notes(sheet: Sheet, rows: list[Row], table: Table, how: Reading) -> tuple[Note, ...]:
     """Say which rows and columns are read although the sheet hides them."""
     along, across = sheet.hidden_rows, sheet.hidden_columns
     if how.transpose:
         across, along = along, across
     first = rows[-1][0] - int(table.row_numbers[-1]) if len(table) else 0
-    hidden = [str(row) for row in table.row_numbers.tolist() if row + first in along]
+    hidden = [row for row in table.row_numbers.tolist() if row + first in along]
     width = max(len(cells) for _, cells in rows)
     columns = [
         f"row {one}" if how.transpose else f"column {workbooks.column_letters(one)}"
@@ -544,11 +548,10 @@ def _hidden_notes(sheet: Sheet, rows: list[Row], table: Table, how: Reading) -> 
         if one <= width
     ]
     said = "Hidden in the sheet, but read:"
-    notes = [f"{said} {listed(columns)}."] if columns else []
+    notes: list[Note] = [f"{said} {listed(columns)}."] if columns else []
     if hidden:
-        option = ",".join(hidden[:8]) + ",..." * (len(hidden) > 8)
-        rows_said = f"{said} {plural(len(hidden), 'row')}. To leave rows out, add "
-        notes.insert(0, f"{rows_said}--exclude-rows {option}.")
+        words = f"{said} {plural(len(hidden), 'row')}."
+        notes.insert(0, Remark(key="data", words=words, mend={"exclude_rows": hidden}))
     return tuple(notes)
 
 

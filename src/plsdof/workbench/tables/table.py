@@ -1,7 +1,6 @@
 """A table, or a batch of its rows: names, numbers, what is neither, and what was guessed."""
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.inputs import Array
+from plsdof._core.remarks import Remark
 from plsdof._core.threads import cached_property
 from plsdof.errors import InvalidInputError
 from plsdof.workbench.tables import numbers as written
@@ -30,13 +30,10 @@ SUMMARY = re.compile(
     r"( value)?[.:]*",
     re.IGNORECASE,
 )
-_INFINITE = (
-    "infinite, or too large for a number; correct the file, or leave the row out with --na inf "
-    "--missing drop."
-)
-_MISSING = (
-    "missing; remove such rows (--missing drop), fill the values in, or leave the column out."
-)
+_INFINITE = "infinite, or too large for a number; correct the file, or drop such rows."
+_MISSING = "missing; drop such rows, fill the values in, or leave the column out."
+# What was recognised in a file: words, or a remark that says what to do about it.
+Note = str | Remark
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,7 +55,7 @@ class Table:
         Columns that the file says are text, even if it looks like numbers.
     left_out : tuple of str
         Columns that were left out because they are empty and have no name, or number the rows.
-    notes : tuple of str
+    notes : tuple of str or Remark
         What was recognised in the file: titles, units, cells beside the table.
     sheets : tuple of str
         Other sheets of the file.
@@ -83,7 +80,7 @@ class Table:
     decimal: str = "."
     declared_text: frozenset[str] = frozenset()
     left_out: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     sheets: tuple[str, ...] = ()
     na: frozenset[float] = frozenset()
     row_names: tuple[str, ...] = ()
@@ -140,14 +137,14 @@ class Table:
             found = np.column_stack([self._converted(name) for name in names])
         if self.na:
             found[np.isin(found, list(self.na))] = np.nan
-        for wrong, what in (
-            (np.isinf(found), _INFINITE),
-            (np.zeros(0) if gaps else np.isnan(found), _MISSING),
+        for wrong, what, codes in (
+            (np.isinf(found), _INFINITE, ["inf"]),
+            (np.zeros(0) if gaps else np.isnan(found), _MISSING, []),
         ):
             if wrong.any():
                 place, column = np.argwhere(wrong)[0].tolist()
                 where = f"row {self.row_numbers[place]} of column {shortened(names[column])}"
-                raise InvalidInputError(f"the value in {where} is {what}")
+                raise InvalidInputError(f"the value in {where} is {what}", mend=_dropped(*codes))
         return found
 
     def readable(self, name: str) -> tuple[Array, dict[int, str]]:
@@ -189,43 +186,47 @@ class Table:
         if name in self.declared_text:
             raise InvalidInputError(
                 f"column {shortened(name)} is not numeric but text, such as {self.example(name)}; "
-                "leave it out, or store it as numbers."
+                "leave it out, or store it as numbers.",
+                mend={"exclude": [name]},
             )
         column, (numbers, unit) = self.frame[name], self._read(name)
         wrong = np.flatnonzero(column.notna().to_numpy() & np.isnan(numbers))
         if len(wrong):
             value = str(column.iloc[wrong[0]])
-            advice = written.other_mark(value, self.decimal) or _advice(
-                value, len(wrong) == len(column)
-            )
+            advice, mend = written.other_mark(value, self.decimal), dict[str, Any]()
+            if not advice:
+                advice, mend = _advice(value, name, len(wrong) == len(column))
             if unit:
                 advice = f"Others have the unit {unit!r}. {advice}"
             raise InvalidInputError(
                 f"column {shortened(name)} is not numeric: {len(wrong)} of {len(column)} values "
                 f"cannot be read as numbers, the first one is {shortened(value)} in row "
-                f"{self.row_numbers[wrong[0]]}. {advice}"
+                f"{self.row_numbers[wrong[0]]}. {advice}",
+                mend=mend,
             )
         return numbers
 
 
-def _advice(value: str, always: bool) -> str:
+def _dropped(*codes: str) -> dict[str, Any]:
+    """Return what drops the rows with a missing value, or with a text that stands for one."""
+    return ({"na": list(codes)} if codes else {}) | {"missing": "drop"}
+
+
+def _advice(value: str, name: str, always: bool) -> tuple[str, dict[str, Any]]:
     """Say what to do about a value that is not a number, the first one of some or of all."""
-    code = shlex.quote(value[:20])
     if SUMMARY.fullmatch(written.tidy(value)):
-        return (
-            "That row looks like a summary, not a sample: delete it, or leave it out with --na "
-            f"{code} --missing drop."
-        )
+        words = "That row looks like a summary, not a sample: delete it, or leave it out."
+        return words, _dropped(value)
     if _LIMITED.fullmatch(written.tidy(value)):
-        return (
+        words = (
             "It is beyond what could be measured: write a number, such as half the limit of "
-            f"detection, or leave such rows out with --na {code} --missing drop."
+            "detection, or drop such rows."
         )
+        return words, _dropped(value)
     if always:
-        return "Leave the column out."
-    return (
-        f"Correct the file or leave the column out; if it means a missing value, add --na {code}."
-    )
+        return "Leave the column out.", {"exclude": [name]}
+    words = "Correct the file or leave the column out, unless it stands for a missing value."
+    return words, {"na": [value]}
 
 
 def margins(table: Table, unnamed: Sequence[str]) -> tuple[str, ...]:
@@ -296,7 +297,7 @@ def require_same_columns(files: Sequence[tuple[str, Sequence[str]]]) -> None:
                 )
 
 
-def notes_of_files(notes: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+def notes_of_files(notes: Sequence[tuple[str, Sequence[Note]]]) -> tuple[Note, ...]:
     """Return what was recognised in the first of some files, and in others, with their names."""
     (_, first), *others = notes
     found = [f"{name}: {note}" for name, those in others for note in those if note not in first]

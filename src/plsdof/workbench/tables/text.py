@@ -213,8 +213,8 @@ def _first_lines(
     if best is None:
         raise InvalidInputError(
             "only one column was found; columns must be separated by comma, semicolon, tab, |, "
-            "or white space. If there are many lines above the names, say where these are with "
-            "--header-row."
+            "or white space. If there are many lines above the names, say which line holds them "
+            "(header row)."
         )
     return start, best
 
@@ -334,7 +334,7 @@ def ragged_line(source: bytes | Path, layout: Layout) -> str:
                 return (
                     f"line {layout.lines_above + rows.line_num} has {len(row)} field(s) instead of "
                     f"{len(layout.names)}; every row must have all columns. If it is a remark, "
-                    "delete it; if the names are in another line, say so with --header-row."
+                    "delete it; if the names are in another line, say which (header row)."
                 )
     return ""
 
@@ -488,8 +488,8 @@ def _short_header(reading: _Reading, start: int) -> InvalidInputError:
     shown = shortened(" ".join(cell.strip() for cell in reading.rows[header]))
     return InvalidInputError(
         f"the header has {n} name{'s' * (n != 1)}, but rows have {reading.width} fields; line "
-        f"{line}, {shown}, must hold the names of all columns. If they are in another line, say so "
-        "with --header-row; a column of row names needs a name, too."
+        f"{line}, {shown}, must hold the names of all columns. If they are in another line, say "
+        "which (header row); a column of row names needs a name, too."
     )
 
 

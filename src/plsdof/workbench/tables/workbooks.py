@@ -136,9 +136,7 @@ def read_sheet(content: bytes, name: str | None = None, first: int = 1) -> Sheet
     rows = _filled(dict(zip(along, cells, strict=False)), across, first, marks.percent)
     others = tuple(one for one in files if one != chosen)
     if not rows:
-        there = (
-            f" Choose another one with --sheet: {listed(others, 6, shortened)}." if others else ""
-        )
+        there = f" There are other sheets: {listed(others, 6, shortened)}." if others else ""
         raise InvalidInputError(
             f"the sheet {shortened(chosen)} is empty from row {first} on.{there}"
         )
