@@ -24,6 +24,7 @@ from plsdof.workbench.analysis.result import in_text, significant
 from plsdof.workbench.app.session import key_of
 from plsdof.workbench.app.view import Workbench
 from plsdof.workbench.cli import app as program
+from plsdof.workbench.cli._show import with_mend
 from plsdof.workbench.cli.browser import CommandLine
 from plsdof.workbench.tables import read_table
 from plsdof.workbench.tables.joining import JoinedReading
@@ -62,6 +63,8 @@ class Answer:
     answer: dict = field(default_factory=dict)
     tables: dict = field(default_factory=dict)
     remarks: list = field(default_factory=list)
+    # Of each remark, by its words: what code and buttons need.
+    mends: dict = field(default_factory=dict)
     refused: str = ""
     # What was rounded is compared with this.
     expected: object = None
@@ -84,6 +87,11 @@ def said(text):
     return re.sub(r"[-=\s'\"]+", " ", text).strip()
 
 
+def mends(remarks):
+    """Return what would mend each remark that says so, by its words."""
+    return {said(one["words"]): one["mend"] for one in remarks if one["mend"]}
+
+
 def numbers(values):
     """Return a column as a list, None where a number is missing."""
     found = np.asarray(values).tolist()
@@ -103,7 +111,7 @@ def columns(rows, names):
 def of_fit(content):
     if "responses" in content:
         return together([of_fit(one) for one in content["responses"]])
-    made = Answer(remarks=list(content["notes"]))
+    made = Answer(remarks=list(content["notes"]), mends=mends(content["remarks"]))
     if "n_components" in content:
         made.answer = {"size": content["n_components"], "dof": content["dof"]}
         made.answer |= {f"error {rows}": one for rows, one in content["error"].items()}
@@ -132,17 +140,18 @@ def of_fit(content):
 
 def together(parts):
     """Return the answers of several responses as one."""
-    made = replace(parts[0], answer={}, tables={}, remarks=[])
+    made = replace(parts[0], answer={}, tables={}, remarks=[], mends={})
     for place, part in enumerate(parts):
         made.answer |= {f"{place} {name}": value for name, value in part.answer.items()}
         made.tables |= {f"{place} {name}": values for name, values in part.tables.items()}
         made.remarks += part.remarks
+        made.mends |= part.mends
     return made
 
 
 def of_predictions(content):
     rows = content["predictions"]
-    made = Answer(remarks=list(content["notes"]))
+    made = Answer(remarks=list(content["notes"]), mends=mends(content["remarks"]))
     made.tables = columns(rows, [*PREDICTED, *(name for name in rows[0] if name[:2] == "P(")])
     made.answer = dict(content["limits"] or {}) | dict(content["merit"] or {})
     return made
@@ -150,6 +159,7 @@ def of_predictions(content):
 
 def of_check(content):
     made = Answer(remarks=[*content["notes"], *(one["text"] for one in content["verdicts"])])
+    made.mends = mends(content["remarks"])
     for one in content["verdicts"]:
         made.answer |= {one["name"]: one["value"], f"limit of {one['name']}": one["limit"]}
     made.tables = columns(content["rows"], CHECKED)
@@ -158,7 +168,7 @@ def of_check(content):
 
 def of_others(content):
     """Return all numbers of what makes or compares models."""
-    made = Answer(remarks=list(content.get("notes", ())))
+    made = Answer(remarks=list(content["notes"]), mends=mends(content["remarks"]))
     for name, value in content.items():
         if name in ("chosen", "remarks"):  # which rows of a table; the same as the notes
             continue
@@ -205,7 +215,8 @@ class House:
             try:
                 self.answers[key] = getattr(self, door)(asked)
             except PlsdofError as error:
-                self.answers[key] = Answer(refused=str(error))
+                words = with_mend(str(error), getattr(error, "mend", {}))
+                self.answers[key] = Answer(refused=words)
             except (Absent, KeyError, TypeError):
                 self.answers[key] = None
         return self.answers[key]
@@ -270,7 +281,13 @@ class House:
             if any(said(one) in text for one in forms):
                 known[name] = value
         remarks = [one for one in expected.remarks if said(one) in text]
-        return Answer(answer=known, tables=expected.tables, remarks=remarks)
+        tried = {words: said(with_mend("", mend)) for words, mend in expected.mends.items()}
+        return Answer(
+            answer=known,
+            tables=expected.tables,
+            remarks=remarks,
+            mends={words: expected.mends[words] for words, one in tried.items() if one in text},
+        )
 
     def python(self, asked):
         """Return what a program gets from the functions of the package."""
@@ -323,6 +340,7 @@ class House:
                 answer={name.partition(".")[2]: facts[name] for name in parts},
                 tables=sheets["predictions"],
                 remarks=sheets.get("remarks", {}).get("words", []),
+                mends=self._mends(sheets),
                 one=sixteen,
                 column=in_spreadsheet,
             )
@@ -353,7 +371,14 @@ class House:
                 f"{title.replace('.', ' ')} {name}": values for name, values in found.items()
             }
         made.remarks = sheets.get("remarks", {}).get("words", [])
+        made.mends = House._mends(sheets)
         return made
+
+    @staticmethod
+    def _mends(sheets):
+        found = sheets.get("remarks", {"words": [], "mend": []})
+        pairs = zip(found["words"], found["mend"], strict=True)
+        return {said(words): json.loads(mend) for words, mend in pairs if mend}
 
     def report(self, asked):
         """Return what a page has embedded."""
@@ -377,6 +402,7 @@ class House:
                 one = replace(asked, options={**asked.options, "response": [name]})
                 found = self.bench.show({"file": one.file, **one.options})
                 made.append(self._page(found["content"] or found["said"], one))
+                made[-1].mends = mends(found["answer"]["remarks"])
             if len(made) == 1:
                 return made[0]
             return replace(together(made), expected=together([one.expected for one in made]))

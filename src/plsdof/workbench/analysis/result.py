@@ -4,6 +4,7 @@ Fits, classes, predictions, checks, comparisons and transfers fill the same five
 rounded here, by its own uncertainty, and nowhere else.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import floor, isfinite, log10
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from plsdof._core.display import data_frame
 from plsdof._core.remarks import Remark
+from plsdof.models.writing import plain
 
 # Numbers without an error keep so many digits.
 DIGITS = 4
@@ -325,6 +327,7 @@ class Result:
             "key": [one.key for one in self.remarks],
             "severity": [one.severity for one in self.remarks],
             "words": [one.words for one in self.remarks],
+            "mend": [json.dumps(plain(one.mend)) if one.mend else "" for one in self.remarks],
         }
         found["recipe"] = {"fact": list(self.record), "value": list(self.record.values())}
         return {name: columns for name, columns in found.items() if _size(columns)}
