@@ -17,10 +17,11 @@ from typer.testing import CliRunner
 
 from _helpers.requests import Asked
 from plsdof import load_model, workbench
+from plsdof._core.display import significant
 from plsdof.errors import PlsdofError
 from plsdof.models.writing import plain
 from plsdof.workbench.analysis import Request
-from plsdof.workbench.analysis.result import in_text, significant
+from plsdof.workbench.analysis.result import in_text
 from plsdof.workbench.app.session import key_of
 from plsdof.workbench.app.view import Workbench
 from plsdof.workbench.cli import app as program

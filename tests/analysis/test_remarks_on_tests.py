@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from _helpers.command_line import run
 
+from plsdof._core.display import p_value
 from plsdof.chemometrics.merit import figures_of_merit
 from plsdof.datasets import load_gasoline
 from plsdof.inference import coefficient_inference
 from plsdof.workbench.analysis import Request, analyse
 from plsdof.workbench.analysis.analysis import analysed
 from plsdof.workbench.analysis.data import Rows, TableProblem
-from plsdof.workbench.analysis.remarks import p_value
 
 
 def problem(noise_of_test, seed=0):
@@ -119,6 +119,6 @@ def test_assumptions_name_the_number_of_components():
 
 
 def test_small_p_values_are_said_to_be_small():
-    assert p_value(9.9e-5) == "<1e-4"
-    assert p_value(1.1e-4) == "1.1e-04"
+    assert p_value(9.9e-5) == "<0.0001"
+    assert p_value(1.1e-4) == "0.00011"
     assert p_value(float("nan")) == "-"

@@ -28,6 +28,9 @@ def test_figures_are_those_of_other_libraries():
     assert found.slope == pytest.approx(line.slope, rel=1e-10)
     assert found.intercept == pytest.approx(line.intercept, rel=1e-10)
     assert found.rmse**2 == pytest.approx(found.bias**2 + found.sep**2 * 36 / 37, rel=1e-12)
+    assert found.std_errors["slope"] == pytest.approx(line.stderr, rel=1e-8)
+    assert found.std_errors["intercept"] == pytest.approx(line.intercept_stderr, rel=1e-8)
+    assert found.std_errors["bias"] == pytest.approx(stats.sem(predicted - y), rel=1e-12)
 
 
 def test_figures_do_not_depend_on_a_large_offset():

@@ -16,7 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.criteria import criterion_label
-from plsdof._core.display import as_html, data_frame, one_line, plural
+from plsdof._core.display import (
+    as_html,
+    data_frame,
+    listed_in_words,
+    one_line,
+    plural,
+    runs_in_words,
+    significant,
+)
 from plsdof._core.inputs import Array, as_choice, read_only
 from plsdof._core.left_out import MOST_COMPONENTS, LeftOut
 from plsdof._core.objective import (
@@ -60,13 +68,12 @@ _TEXTS = {
     "undefined": "Not defined for {models} with too many Degrees of Freedom.",
     "as-good": "{count} models, {named}, are as good: their errors differ by less than one "
     "standard error of the difference.",
-    "as-good-recipes": "As good: {named}.",
+    "as-good-recipes": "Other recipes are as good: {named}.",
     "exhausted-folds": "Without the rows of fold {named} the data do not support {label}: a "
     "smaller model took its place there, and the cross-validated error is not that of this model.",
-    "capped": "All models miss some rows by far: {named} more than four robust standard deviations "
-    "off whatever the model, and counts as four so that no row rules the choice. Look at its "
-    "values.",
-    "average": "The average of models has an error of {error:.4g}, {gain:.0f}% lower.",
+    "capped": "Every model misses {named} by more than four robust standard deviations. {counted} "
+    "as four in the choice, so that no row rules it; look at the values.",
+    "average": "The average of models has an error of {error}, {gain:.0f}% lower.",
 }
 
 
@@ -348,13 +355,12 @@ def average_in_words(weights: Sequence[Array], label: "Label", rmse: float) -> s
     --------
     >>> weights = [np.array([0.0, 0.7]), np.array([0.3])]
     >>> average_in_words(weights, lambda recipe, model: f"{model} of recipe {recipe}", 4.2)
-    'average of 2 models (cross-validated error 4.2): 1 of recipe 0 .70, 0 of recipe 1 .30.'
+    'average of 2 models (cross-validated error 4.2): 1 of recipe 0 0.70, 0 of recipe 1 0.30.'
     """
     models = [(w, r, m) for r, own in enumerate(weights) for m, w in enumerate(own.tolist()) if w]
     heaviest = sorted(models, key=lambda one: -one[0])[:_MOST_NAMED]
-    named = [(f"{w:.2f}".removeprefix("0"), label(r, m)) for w, r, m in heaviest if w >= 0.01]
     count = plural(len(models), "model")
-    parts = ", ".join(f"{words} {share}" for share, words in named)
+    parts = ", ".join(f"{label(r, m)} {w:.2f}" for w, r, m in heaviest if w >= 0.01)
     return f"average of {count} (cross-validated error {rmse:.4g}): {parts}."
 
 
@@ -425,7 +431,7 @@ def by_left_out(
         summary = partial(_single_in_words, label(recipe, index))
     rows = np.flatnonzero(found.capped).tolist() if pool[0].joint is None else []
     if rows:
-        remarks.append(replace(remark("capped", named=_rows_in_words(rows)), rows=tuple(rows)))
+        remarks.append(capped_remark(rows, list(map(str, rows))))
     left = pool[recipe]
     longer = is_longer(paths[recipe], left.parameter_name, len(left.rss))
     more = partial(left_out_remarks, pool, recipe, index, label=label, longer=longer, loss=loss)
@@ -460,10 +466,19 @@ def _single_in_words(label: str, rmse: float) -> str:
     return f"{label} (cross-validated error {rmse:.4g}): {rule_in_words('best-model', '')}."
 
 
-def _rows_in_words(rows: Sequence[int]) -> str:
-    """Name rows by their positions, the first ones of many."""
-    named = ", ".join(map(str, rows[:_MOST_NAMED])) + " and others" * (len(rows) > _MOST_NAMED)
-    return f"row {named} is" if len(rows) == 1 else f"rows {named} are"
+def capped_remark(rows: Sequence[int], names: Sequence[str]) -> Remark:
+    """Name rows that every model misses, the first ones of many.
+
+    Examples
+    --------
+    >>> capped_remark([4], ["4"]).words[:76]
+    'Every model misses row 4 by more than four robust standard deviations. It co'
+    """
+    shown = [*names[:_MOST_NAMED], *["others"] * (len(names) > _MOST_NAMED)]
+    named, counted = f"rows {listed_in_words(shown)}", "They count"
+    if len(rows) == 1:
+        named, counted = f"row {names[0]}", "It counts"
+    return replace(remark("capped", named=named, counted=counted), rows=tuple(rows))
 
 
 def _label(paths: Sequence[Models], names: Sequence[str], recipe: int, index: int) -> str:
@@ -522,7 +537,7 @@ def left_out_remarks(
     )
     if error < (1.0 - _WORTH_SAYING) * one:
         gain = 100.0 * (1.0 - error / one)
-        remarks.append(remark("average", error=error, gain=gain))
+        remarks.append(remark("average", error=significant(error, 3), gain=gain))
     return tuple(remarks)
 
 
@@ -590,9 +605,8 @@ def _as_good_in_words(
     near = as_good(left, chosen)
     if len(near) > 1:
         named = f"from {label(recipe, int(near[0]))} to {label(recipe, int(near[-1]))}"
-        gaps = np.any(np.diff(np.searchsorted(left.order, near)) > 1)
-        if left.parameter_name == "n_components" and gaps:
-            named = f"with {', '.join(map(str, near))} components"
+        if left.parameter_name == "n_components":
+            named = f"with {runs_in_words(np.sort(near).tolist())} components"
         yield remark("as-good", count=len(near), named=named)
     reference = left.residuals[chosen] ** 2
     others = [

@@ -1,5 +1,6 @@
 """How results show themselves: in one line, as a data frame, and in a notebook."""
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,10 @@ from plsdof.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+# Numbers beyond this size have an exponent.
+LARGEST_WRITTEN_OUT = 1e9
+SMALLEST_P = 1e-4
 
 
 def one_line(result: object, *facts: str, **values: object) -> str:
@@ -34,6 +39,70 @@ def plural(count: int, noun: str) -> str:
     ('1 component', '2 components')
     """
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def significant(value: float | None, digits: int = 4) -> str:
+    """Format a number with some significant digits, with a dash for no number.
+
+    Examples
+    --------
+    >>> [significant(value) for value in (1234567.8, 1234.5, 2.5, 0.00012345, 0.0, float("nan"))]
+    ['1234568', '1234', '2.500', '0.0001234', '0', '-']
+    """
+    if value is None or not math.isfinite(value):
+        return "-"
+    if value == 0 or 10**digits <= abs(value) < LARGEST_WRITTEN_OUT:
+        return f"{value:.0f}"
+    return f"{value:#.{digits}g}".removesuffix(".")
+
+
+def p_value(value: float | None) -> str:
+    """Format a p-value; smaller ones than 0.0001 say more than the assumptions behind them hold.
+
+    Examples
+    --------
+    >>> p_value(0.0321), p_value(0.00052), p_value(2e-39)
+    ('0.032', '0.00052', '<0.0001')
+    """
+    if value is not None and value < SMALLEST_P:
+        return f"<{SMALLEST_P:g}"
+    return significant(value, 2)
+
+
+def p_in_words(value: float) -> str:
+    """Return a p-value in a sentence.
+
+    Examples
+    --------
+    >>> p_in_words(0.0321), p_in_words(2e-39)
+    ('p = 0.032', 'p < 0.0001')
+    """
+    text = p_value(value)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+def listed_in_words(words: Sequence[str]) -> str:
+    """Return words with commas between them, and the last one after "and".
+
+    Examples
+    --------
+    >>> listed_in_words(["1"]), listed_in_words(["1", "3", "7 to 9"])
+    ('1', '1, 3 and 7 to 9')
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def runs_in_words(numbers: Sequence[int]) -> str:
+    """Return increasing whole numbers in words, neighbours as ranges.
+
+    Examples
+    --------
+    >>> runs_in_words([1, 3]), runs_in_words([1, 2, 4, 5, 6])
+    ('1 and 3', '1, 2 and 4 to 6')
+    """
+    runs = np.split(np.asarray(numbers), np.flatnonzero(np.diff(numbers) > 1) + 1)
+    words = [[f"{one[0]} to {one[-1]}"] if len(one) > 2 else map(str, one) for one in runs]
+    return listed_in_words([word for run in words for word in run])
 
 
 def model_in_words(parameter: float, name: str) -> str:

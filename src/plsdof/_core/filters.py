@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from plsdof._core import rounding
+from plsdof._core.display import plural
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.krylov import Bidiagonalization, golub_kahan, residuals_at, running_sums
 from plsdof._core.spectrum import Spectrum
@@ -324,17 +325,16 @@ def _why_ended(size: int, dimension: int, max_components: int | None, spectrum: 
         return rounding.uncertain_from(size + 1)
     if collinear:
         return (
-            f"columns of X are collinear (or rows repeated): {collinear} direction(s) are not "
-            f"larger than the rounding of its entries, so component {size} completes the "
-            "least-squares fit."
+            f"Columns of X are collinear, or rows repeated: {plural(collinear, 'direction')} of X "
+            f"cannot be told from rounding, so component {size} completes the least-squares fit."
         )
     if spectrum.unresolved and not ends_before:
         return (
-            f"{spectrum.unresolved} further direction(s) of X cannot be told from zero in its Gram "
-            "matrix, which has half the digits of X; solver='svd' has all of them."
+            f"{plural(spectrum.unresolved, 'further direction')} of X cannot be told from zero in "
+            "its Gram matrix, which has half the digits of X; solver='svd' has all of them."
         )
     return (
-        f"y excites {dimension} distinct eigenvalue(s) of XX', so component {dimension} "
+        f"y excites {plural(dimension, 'distinct eigenvalue')} of XX', so component {dimension} "
         "completes the least-squares fit and is the last one."
     )
 

@@ -521,6 +521,6 @@ def warn_constant_columns(constant: npt.NDArray[np.bool_], names: tuple[str, ...
 def constant_columns_text(labels: list[str]) -> str:
     """Say which columns do not vary."""
     return (
-        f"{len(labels)} column(s) of X do not vary: {shortened(labels)}. "
+        f"In X these columns do not vary: {shortened(labels)}. "
         "They are kept with a zero coefficient."
     )

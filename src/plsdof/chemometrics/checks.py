@@ -45,7 +45,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc, stdtr, stdtrit
 
-from plsdof._core.display import as_html, one_line, plural
+from plsdof._core.display import as_html, one_line, p_in_words, plural
 from plsdof._core.inputs import Array, as_choice, as_float, as_level, as_response, read_only
 from plsdof._core.model import Model
 from plsdof._core.plugins import predictor_of
@@ -222,7 +222,7 @@ class CalibrationCheck:
         if not made:
             return "Nothing could be tested."
         share = 100 * (1 - self.level)
-        alarms = [f"{one.name} (p = {one.p:.2g})" for one in made if one.alarm]
+        alarms = [f"{one.name} ({p_in_words(one.p)})" for one in made if one.alarm]
         tests = f"{plural(len(made), 'test')} at {share:.3g}% together"
         return f"Alarm: {', '.join(alarms)}; {tests}." if alarms else f"No alarm: {tests}."
 

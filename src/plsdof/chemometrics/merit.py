@@ -74,6 +74,24 @@ class FiguresOfMerit:
     slope: float
     intercept: float
 
+    @property
+    def std_errors(self) -> dict[str, float]:
+        """Standard errors of the figures, by name, if errors are normal: what they are rounded by.
+
+        Of a slope b and n rows: ((1 / RPD^2 - (1 - b)^2) / (n - 2))^1/2.
+        """
+        n, part = self.n, 1.0 / np.sqrt(2.0 * self.n) if self.n else np.nan
+        found = {name: abs(getattr(self, name)) * part for name in ("rmse", "sep", "rpd", "rpiq")}
+        found |= {"r2": 2.0 * (1.0 - self.r2) * part, "bias": self.sep * np.sqrt(2.0) * part}
+        with np.errstate(all="ignore"):
+            slope, rest = np.float64(self.slope), 1.0 / np.float64(self.rpd) ** 2
+            found["slope"] = float(np.sqrt((rest - (1.0 - slope) ** 2) / np.float64(n - 2)))
+            # The mean of the measured values is where the line and the bias meet.
+            mean = (self.intercept - self.bias) / (1.0 - slope)
+            spread = self.rpd * self.sep * np.sqrt(1.0 - 2.0 * part**2)
+            found["intercept"] = float(found["slope"] * np.hypot(mean, spread))
+        return found
+
     def _repr_html_(self) -> str:
         columns = {
             "figure": [label for _, label, _ in HEADINGS],

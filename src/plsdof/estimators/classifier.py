@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from plsdof._core.choice import LEFT_OUT, Selection, remark
-from plsdof._core.display import plural
+from plsdof._core.display import plural, significant
 from plsdof._core.fit import pls_path
 from plsdof._core.folds import group_codes, make_folds
 from plsdof._core.inputs import (
@@ -410,9 +410,8 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             criterion=LOG_LOSS,
             rule="best-model",
             # Errors by class make the choice again without each fold, and are said beside them.
-            _summary=f"{plural(m, 'component')} (cross-validated log loss "
-            f"{left.log_loss[m]:.4g}): the smallest cross-validated log loss, with a small price "
-            "for complexity.",
+            _summary=f"{plural(m, 'component')}: the smallest cross-validated log loss "
+            f"({significant(left.log_loss[m], 3)}), with a small price for complexity.",
             _remarks=tuple(remarks),
         )
 

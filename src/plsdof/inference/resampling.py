@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from plsdof._core.criteria import Noise
+from plsdof._core.display import p_in_words
 from plsdof._core.exact import Exact
 from plsdof._core.filters import PLSFilter
 from plsdof._core.inputs import Array, as_draws, as_generator, as_level, read_only
@@ -231,8 +232,8 @@ class PermutationTest:
         """The result in a sentence."""
         lower = int(np.count_nonzero(self.permuted <= self.score))
         return (
-            f"p = {self.p_value:.3g}: {lower} of {len(self.permuted)} permutations of the response "
-            "have a score as good as the data."
+            f"{p_in_words(self.p_value)}: {lower} of {len(self.permuted)} permutations of the "
+            "response have a score as good as the data."
         )
 
     def __repr__(self) -> str:

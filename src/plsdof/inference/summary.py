@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plsdof._core.display import as_html, data_frame
+from plsdof._core.display import as_html, data_frame, p_value
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.model import Model
 from plsdof.errors import NotAvailableError
@@ -39,21 +39,6 @@ def jackknife_beside(model: Model, found: CoefficientInference) -> Array | None:
         ratio = np.abs(np.log(other[known] / found.std_error[known]))
         return other if np.any(ratio > np.log(_FAR_APART)) else None
     return None
-
-
-def p_value(value: float | None) -> str:
-    """Format a p-value; smaller ones than 1e-4 say more than the assumptions behind them hold.
-
-    Examples
-    --------
-    >>> p_value(0.0321), p_value(0.00052), p_value(2e-39)
-    ('0.032', '5.2e-04', '<1e-4')
-    """
-    if value is None or not np.isfinite(value):
-        return "-"
-    if value < 1e-4:
-        return "<1e-4"
-    return f"{value:.1e}" if value < 0.001 else f"{value:.3f}"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

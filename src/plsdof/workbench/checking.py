@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from plsdof._core.display import plural
+from plsdof._core.display import plural, significant
 from plsdof._core.inputs import Array
 from plsdof._core.remarks import Remark
 from plsdof.chemometrics.checks import (
@@ -22,7 +22,7 @@ from plsdof.models.files import model_checksum
 from plsdof.models.fitted import CLASSES
 from plsdof.models.predictor import Predictor
 from plsdof.workbench.analysis import Request
-from plsdof.workbench.analysis.result import Fact, Result, Table, as_column, named, significant
+from plsdof.workbench.analysis.result import Fact, Result, Table, as_column, named
 from plsdof.workbench.choosing import as_table
 from plsdof.workbench.predicting import NewRows, new_rows, remarked, row_name
 from plsdof.workbench.tables.columns import shortened

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from plsdof._core.display import plural
+from plsdof._core.display import plural, significant
 from plsdof._core.inputs import Array
 from plsdof._core.model import members_of
 from plsdof._core.remarks import Remark
@@ -21,7 +21,7 @@ from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.analysis import analysed
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import TableProblem
-from plsdof.workbench.analysis.result import Result, Table, significant
+from plsdof.workbench.analysis.result import Result, Table
 from plsdof.workbench.analysis.tables import result_of
 from plsdof.workbench.choosing import as_table
 from plsdof.workbench.problems import problems_of

@@ -21,6 +21,7 @@ from plsdof._core.choice import (
     rule_in_words,
 )
 from plsdof._core.criteria import NoiseKind, criterion_label
+from plsdof._core.display import significant
 from plsdof._core.dof_range import DofRange
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, read_only
@@ -47,7 +48,7 @@ from plsdof.inference.summary import jackknife_beside
 from plsdof.workbench.analysis import remarks as words
 from plsdof.workbench.analysis.data import Numbers, TableProblem, TestSet, data_texts
 from plsdof.workbench.analysis.request import AUTO, AVERAGE, Request
-from plsdof.workbench.analysis.result import in_text, significant
+from plsdof.workbench.analysis.result import in_text
 from plsdof.workbench.analysis.search import SEARCHED_COMPONENTS, SearchCost, searched
 
 # Rows and columns from which on intervals of coefficients take longer than the fit.
@@ -364,7 +365,7 @@ class Analysis(About):
             return f"{text}."
         naive = float(model.exact.naive_dof[model.row])
         if self.request.counts_components and abs(model.dof - naive) > 0.01:
-            text += f", not the {naive:.4g} that counting components gives"
+            text += f", not the {round(naive, 2):g} that counting components gives"
         return f"{text}."
 
     @property
@@ -382,11 +383,13 @@ class Analysis(About):
         """How well held-out rows are predicted by the choice and by the average; empty if none."""
         if self.average is None:
             return ""
-        known = self.errors_known_to
-        found = f"{in_text(self.model.rmse, known)} with {self.model.label}"
-        if self.model.is_average:
-            single, error = words.best_single(self.model, self.selection)
-            return f"{found}; {in_text(error, known)} with {single}, the best single."
+        known, model = self.errors_known_to, self.model
+        found = f"RMSECV {in_text(model.rmse, known)} with {'the ' * model.is_average}{model.label}"
+        if model.was_chosen or model.is_average:
+            found += ", chosen again without each fold"
+        if model.is_average:
+            single, error = words.best_single(model, self.selection)
+            return f"{found}; {in_text(error, known)} with {single}, the best single model."
         return f"{found}; {in_text(self.average.rmse, known)} with the {self.average.label}."
 
     @property
@@ -408,7 +411,7 @@ class Analysis(About):
 
         data = self.data
         grouped = "none" if data.groups is None else f"{data.grouped_by or 'given'}"
-        dropped = f"; {data.dropped} with missing values" if data.dropped else ""
+        gone = [*data.excluded, *[f"{data.dropped} with missing values"] * bool(data.dropped)]
         return {
             "method": METHODS[self.request.method].label,
             "scaling": f"{words.scaling_in_words(self.scale)} ({self._scaled_by})",
@@ -416,7 +419,7 @@ class Analysis(About):
             **words.mixed_in_words(self.model),
             "held-out rows to validate": words.scheme_in_words(self.left_out, self.request.seed),
             "groups": grouped,
-            "rows excluded": (", ".join(data.excluded) or "none") + dropped,
+            "rows excluded": ", ".join(gone) or "none",
             "test rows": words.rows_tested_in_words(data.test, data.tested_by),
             "data": data.source or "arrays",
             "sha256": data.sha256(),
@@ -432,7 +435,7 @@ class Analysis(About):
             *data_texts(data),
             *words.path_remarks(self.path, data.names, searched=self.search is not None),
             *([] if self.search is None else [Remark(key="search", words=self.search.words)]),
-            *words.selection_remarks(self.selection),
+            *words.selection_remarks(self.selection, data),
             *([words.said("too-many-rows")] if unchosen else []),
             *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
             *words.dof_remarks(self.dof_range),

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, fdtrc, stdtr
 
-from plsdof._core.choice import LEFT_OUT, Selection
+from plsdof._core.choice import LEFT_OUT, Selection, capped_remark
 from plsdof._core.criteria import criterion_label
-from plsdof._core.display import model_in_words, plural
+from plsdof._core.display import model_in_words, p_in_words, plural, significant
 from plsdof._core.dof_range import DofRange
 from plsdof._core.inputs import Array
 from plsdof._core.left_out import LEAVE_ONE_OUT_UP_TO, USUAL_FOLDS, LeftOut
@@ -23,9 +23,8 @@ from plsdof._core.path import Path
 from plsdof._core.remarks import Remark, Severity
 from plsdof._core.standardize import constant_columns_text
 from plsdof.chemometrics.merit import FiguresOfMerit
-from plsdof.inference.summary import p_value
 from plsdof.workbench.analysis.data import Rows, TableProblem, TestSet
-from plsdof.workbench.analysis.result import significant
+from plsdof.workbench.analysis.result import in_text
 from plsdof.workbench.tables.columns import in_ranges, shortened
 
 # Wavelengths have a gap where a step is so many times those beside it.
@@ -101,8 +100,8 @@ def mixed_in_words(model: Model) -> dict[str, str]:
 def test_in_words(test: TestSet) -> str:
     """Say how well the rows of a test are predicted, and how many intervals hold."""
     merit, inside = test.merit, test.inside
-    text = f"RMSEP {significant(merit.rmse)} of {plural(merit.n, 'row')}, bias "
-    text += significant(merit.bias)
+    rmsep, bias = (in_text(getattr(merit, k), merit.std_errors[k]) for k in ("rmse", "bias"))
+    text = f"RMSEP {rmsep} of {plural(merit.n, 'row')}, bias {bias}"
     if test.interval is None:
         return f"{text}."
     level = f"{100 * test.interval.level:g}%"
@@ -190,12 +189,12 @@ _TEXTS = {
     "too-many-rows": "Chosen by GCV: predictions of so many held-out rows do not fit in memory. "
     "Say how many components are wanted at most, if fewer will do.",
     "test-error": "The test rows are predicted significantly worse than held-out rows: RMSEP "
-    "{rmsep} against RMSECV {rmsecv} (F test, p {p}). They differ from those of the calibration, "
+    "{rmsep} against RMSECV {rmsecv} (F test, {p}). They differ from those of the calibration, "
     "or the model is too rich; trust RMSEP.",
     "test-coverage": "Only {inside} of {n} test values lie in their {level:g}% prediction "
-    "intervals (binomial test, p {p}): the intervals are too narrow for rows like these.",
+    "intervals (binomial test, {p}): the intervals are too narrow for rows like these.",
     "drift": "Cross-validated errors drift with the order of the rows (rank correlation {r:.2f}, "
-    "p {p}). If the rows are in time order, leave out consecutive ones.",
+    "{p}). If the rows are in time order, leave out consecutive ones.",
     "recipes": "Coefficients, their intervals, T\N{SUPERSCRIPT TWO}, Q and what depends on "
     "components belong to the recipe with most weight ({name}, {share:.0%}); predictions, errors "
     "and Degrees of Freedom are those of the average.",
@@ -239,12 +238,16 @@ def is_empty(model: Model) -> bool:
     return counted and not model.is_average and model.index == 0
 
 
-def selection_remarks(selection: Selection) -> list[Remark]:
-    """Return what a choice says of itself, with what would mend it."""
+def selection_remarks(selection: Selection, data: TableProblem) -> list[Remark]:
+    """Return what a choice says of itself, with what would mend it, and rows as in the file."""
+    said, capped = {one.key: one for one in selection.remarks}, selection.remark("capped")
+    if capped is not None and data.places is None:
+        names = [data.rows.row_name(i) for i in capped.rows]
+        said["capped"] = capped_remark(capped.rows, names)
     mends: dict[str, dict[str, Any]] = {"average": {"criterion": "average"}}
     if selection.parameter_name != "alpha" and len(selection.scores) > 1:
         mends["last-model"] = {"max_components": 2 * (len(selection.scores) - 1)}
-    return [replace(one, mend=one.mend or mends.get(one.key, {})) for one in selection.remarks]
+    return [replace(one, mend=one.mend or mends.get(one.key, {})) for one in said.values()]
 
 
 def path_remarks(path: Path, names: Sequence[str], *, searched: bool) -> list[Remark]:
@@ -332,19 +335,15 @@ def test_remarks(
     if left is not None and left.rmse > 0:
         p = float(fdtrc(own.n, left.n, (own.rmse / left.rmse) ** 2))
         if p < 1 - level:
-            errors = {"rmsep": significant(own.rmse), "rmsecv": significant(left.rmse)}
-            found.append(said("test-error", p=_equals(p), **errors))
+            both = {"rmsep": own, "rmsecv": left}
+            errors = {k: in_text(one.rmse, one.std_errors["rmse"]) for k, one in both.items()}
+            found.append(said("test-error", p=p_in_words(p), **errors))
     if test.inside is not None:
         p = float(bdtr(test.inside, own.n, level))
         if p < 1 - level:
             facts: dict[str, Any] = {"inside": test.inside, "n": own.n, "level": 100 * level}
-            found.append(said("test-coverage", p=_equals(p), **facts))
+            found.append(said("test-coverage", p=p_in_words(p), **facts))
     return found
-
-
-def _equals(p: float) -> str:
-    text = p_value(p)
-    return text if text.startswith("<") else f"= {text}"
 
 
 def drift_remarks(model: Model, left: LeftOut | None) -> list[Remark]:
@@ -369,7 +368,7 @@ def drift_remarks(model: Model, left: LeftOut | None) -> list[Remark]:
         return []
     r = float(e @ order / size)
     p = 2 * float(stdtr(n - 3, -abs(r) * np.sqrt((n - 3) / max(1 - r**2, 1e-12))))
-    return [said("drift", r=r, p=_equals(p))] if p < _DRIFT_LEVEL else []
+    return [said("drift", r=r, p=p_in_words(p))] if p < _DRIFT_LEVEL else []
 
 
 def _ranks(values: Array) -> Array:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.display import data_frame
+from plsdof._core.display import LARGEST_WRITTEN_OUT, data_frame, significant
 from plsdof._core.remarks import Remark
 from plsdof.models.writing import plain
 
@@ -21,27 +21,12 @@ from plsdof.models.writing import plain
 DIGITS = 4
 # An error that shows two decimals: Degrees of Freedom, t, shares and percent.
 TWO_DECIMALS = 0.1
-# Numbers beyond these sizes have an exponent.
-_MOST, _MOST_DECIMALS = 1e9, 9
+# Numbers with more decimals have an exponent.
+_MOST_DECIMALS = 9
 
 
 # Rounding
 # --------
-
-
-def significant(value: float | None, digits: int = DIGITS) -> str:
-    """Format a number with some significant digits, with a dash for no number.
-
-    Examples
-    --------
-    >>> [significant(value) for value in (1234567.8, 1234.5, 2.5, 0.00012345, 0.0, float("nan"))]
-    ['1234568', '1234', '2.500', '0.0001234', '0', '-']
-    """
-    if value is None or not isfinite(value):
-        return "-"
-    if value == 0 or 10**digits <= abs(value) < _MOST:
-        return f"{value:.0f}"
-    return f"{value:#.{digits}g}".removesuffix(".")
 
 
 def in_text(value: Any, error: float | None = None, digits: int = DIGITS) -> str:
@@ -60,7 +45,7 @@ def in_text(value: Any, error: float | None = None, digits: int = DIGITS) -> str
         return str(value)
     if value is None or not isfinite(value):
         return "-"
-    if error is None or not isfinite(error) or error <= 0 or abs(value) >= _MOST:
+    if error is None or not isfinite(error) or error <= 0 or abs(value) >= LARGEST_WRITTEN_OUT:
         return significant(value, digits)
     decimals = max(0, 1 - floor(log10(error)))
     if decimals > _MOST_DECIMALS:

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from plsdof._core.choice import LEFT_OUT
-from plsdof._core.display import plural
+from plsdof._core.display import plural, significant
 from plsdof._core.inputs import Array, read_only
 from plsdof.chemometrics.merit import figures_of_merit
 from plsdof.workbench.analysis import remarks as words
 from plsdof.workbench.analysis.data import TableProblem
 from plsdof.workbench.analysis.request import Request
-from plsdof.workbench.analysis.result import significant
 
 # Largest model that a search of columns looks at, and how often it is done again to count its cost.
 SEARCHED_COMPONENTS, _DRAWS = 10, 50

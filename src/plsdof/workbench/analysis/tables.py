@@ -280,19 +280,20 @@ def _recipes(analysis: Analysis) -> Table:
 def merit_table(merit: dict[str, FiguresOfMerit]) -> Table:
     """Return figures of merit, one row per kind of rows: calibration, cross-validation, test.
 
-    They are rounded by the standard errors that normal errors of so many rows give them.
+    They are rounded by their standard errors.
     """
-    names = ", ".join(RMSE_NAMES[one] for one in merit)
-    figures = {name: np.array([getattr(one, name) for one in merit.values()], dtype=float)
-               for name, _, _ in HEADINGS}  # fmt: skip
-    n = np.array([one.n for one in merit.values()])
-    part = 1 / np.sqrt(2 * n)
-    errors = {name: figures[name] * part for name in ("rmse", "sep", "rpd", "rpiq")}
-    errors |= {"r2": 2 * (1 - figures["r2"]) * part, "bias": figures["sep"] / np.sqrt(n)}
-    columns = {"rows": as_column(list(merit), "rows"), "n": as_column(n, "n")}
+    names, found = ", ".join(RMSE_NAMES[one] for one in merit), list(merit.values())
+    columns = {
+        "rows": as_column(list(merit), "rows"),
+        "n": as_column([one.n for one in found], "n"),
+    }
     for name, label, _ in HEADINGS:
-        columns[name] = as_column(figures[name], label, error=errors.get(name))
-    caption = f"RMSE: {names}. RPD and RPIQ are spreads of the measured values by SEP."
+        errors = np.array([one.std_errors[name] for one in found])
+        columns[name] = as_column([getattr(one, name) for one in found], label, error=errors)
+    caption = (
+        f"RMSE: {names}. RPD and RPIQ: standard deviation and interquartile range of the measured "
+        "values, divided by SEP."
+    )
     return Table(columns=columns, title="Figures of merit", caption=caption, by="rows")
 
 
@@ -319,7 +320,9 @@ def _coefficients(analysis: Analysis) -> Table:
     }
     apart = ""
     if analysis.jackknife is not None:
-        columns["jackknife_std_error"] = as_column(analysis.jackknife, "jackknife", digits=3)
+        columns["jackknife_std_error"] = as_column(
+            analysis.jackknife, "jackknife", error=analysis.jackknife
+        )
         apart = f" {JACKKNIFE}"
     p = len(coef)
     most = p if p <= _FEW_COEFFICIENTS else _MOST_COEFFICIENTS

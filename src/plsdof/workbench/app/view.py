@@ -16,7 +16,7 @@ import numpy as np
 
 from plsdof._core.axes import header_number
 from plsdof._core.choice import LEFT_OUT, as_good
-from plsdof._core.display import plural
+from plsdof._core.display import plural, significant
 from plsdof._core.inputs import Array
 from plsdof._core.remarks import Remark
 from plsdof._core.warnings import quietly
@@ -25,7 +25,7 @@ from plsdof.plotting.style import feature_axis, is_spectrum, readable
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import Rows, TableProblem, data_texts
-from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, Result, in_text, significant
+from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, Result, in_text
 from plsdof.workbench.analysis.tables import merit_table
 from plsdof.workbench.app.session import Options, Tools, arguments, key_of
 from plsdof.workbench.report._numbers import evenly_spaced, rounded

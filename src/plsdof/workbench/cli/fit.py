@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from plsdof._core.display import significant
 from plsdof._core.inputs import as_choice
 from plsdof.chemometrics.merit import Acceptance, accepted, parse_criterion
 from plsdof.errors import InvalidInputError
@@ -23,7 +24,7 @@ from plsdof.models.writing import atomic_write
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import sha256_of
-from plsdof.workbench.analysis.result import Result, Table, as_column, significant
+from plsdof.workbench.analysis.result import Result, Table, as_column
 from plsdof.workbench.cli import _show as show
 from plsdof.workbench.cli._options import (
     JSON,

@@ -1,0 +1,53 @@
+"""Words and numbers of a result: rounded by their errors, rows as they are called in the file."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from _helpers.problems import make_problem
+
+from plsdof import workbench
+from plsdof._core.choice import capped_remark
+from plsdof.workbench import Request
+
+
+@pytest.fixture(scope="module")
+def table():
+    X, y = make_problem(60, 5, seed=3, noise=0.5)
+    y = y.copy()
+    y[7] += 20.0
+    return pd.DataFrame(X, columns=list("abcde")).assign(y=y)
+
+
+def test_rows_of_a_choice_are_called_as_in_the_file(table):
+    named = table.assign(sample=[f"S{i}" for i in range(60)])
+    asked = Request(response="y", label="sample", exclude_rows=("1:3",))
+    (found,) = [one for one in workbench.fit(named, asked).remarks if one.key == "capped"]
+    # It is the fifth row of the fit, and the eighth of the table.
+    assert found.rows == (4,)
+    assert "row 8 ('S7')" in found.words
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [((4,), "row 4 by"), ((1, 2), "rows 1 and 2 by"), (range(9), "rows 0, 1, 2, 3 and others by")],
+)
+def test_one_row_and_several_rows_are_said_in_good_english(rows, words):
+    said = capped_remark(rows, [str(one) for one in rows]).words
+    assert words in said
+    assert ("It counts" if len(rows) == 1 else "They count") in said
+
+
+def test_errors_of_a_choice_say_how_they_were_made(table):
+    chosen = workbench.fit(table, Request(response="y")).result.facts
+    given = workbench.fit(table, Request(response="y", components=2)).result.facts
+    assert "chosen again without each fold" in chosen["errors.words"].value
+    assert "chosen again" not in given["errors.words"].value
+
+
+def test_lines_and_jackknife_are_rounded_by_their_errors(table):
+    found = workbench.fit(table, Request(response="y", components=1)).result
+    slope = found.tables["merit"].columns["slope"]
+    assert np.all(slope.error > 0)
+    assert len(slope.texts()[0].partition(".")[2]) == 1 - int(np.floor(np.log10(slope.error[0])))
+    other = found.tables["coefficients"].columns["jackknife_std_error"]
+    assert [len(one.lstrip("0.").replace(".", "")) for one in other.texts()] == [2] * 5
