@@ -113,8 +113,8 @@ def of_fit(content):
     if "responses" in content:
         return together([of_fit(one) for one in content["responses"]])
     made = Answer(remarks=list(content["notes"]), mends=mends(content["remarks"]))
-    if "n_components" in content:
-        made.answer = {"size": content["n_components"], "dof": content["dof"]}
+    if "error" in content:
+        made.answer = {"size": content["choice"]["parameter"], "dof": content["choice"]["dof"]}
         made.answer |= {f"error {rows}": one for rows, one in content["error"].items()}
         for rows, found in content["errors"].items():
             table = columns(found, SHARES)
@@ -357,8 +357,7 @@ class House:
     def _sheets(sheets):
         made = Answer(one=sixteen, column=in_spreadsheet)
         facts = dict(zip(sheets["facts"]["fact"], sheets["facts"]["value"], strict=True))
-        known = FACTS if "choice.dof" in facts else {"size": "n_components", "dof": "dof"}
-        made.answer = {name: facts[key] for name, key in known.items() if key in facts}
+        made.answer = {name: facts[key] for name, key in FACTS.items() if key in facts}
         made.answer |= {
             f"error {name.partition('.')[2]}": value
             for name, value in facts.items()

@@ -40,7 +40,7 @@ def test_a_response_of_text_is_shown_and_listed_as_a_trial(page, table):
     assert trial["summary"]["n"] == 60
     assert page.client.get("/table").json()["error"] == {}
     page.post("/event", json={"do": "release", "trial": found["trial"]})
-    assert "response=('kind',)" in page.client.get("/export").json()["python"]
+    assert "response='kind'" in page.client.get("/export").json()["python"]
 
 
 def test_classes_are_those_of_the_command_line(page, table):
@@ -48,8 +48,8 @@ def test_classes_are_those_of_the_command_line(page, table):
     page.post("/event", json={"do": "release", "trial": found["trial"]})
     printed = run_json(*page.client.get("/export").json()["command"][1:])
     (trial,) = found["state"]["trials"]
-    assert trial["summary"]["dof"] == in_text(printed["dof"], 0.1)
-    assert trial["summary"]["rmsecv"] == printed["models"]["error"]
+    assert trial["summary"]["dof"] == in_text(printed["choice"]["dof"], 0.1)
+    assert trial["summary"]["rmsecv"] == [one["error"] for one in printed["models"]]
     assert trial["summary"]["errors"]["misclassified"] == printed["error"]["left-out"]
 
 

@@ -21,6 +21,7 @@ from _helpers.command_line import (
 )
 from chemotools.derivative import SavitzkyGolay
 from chemotools.scatter import MultiplicativeScatterCorrection, StandardNormalVariate
+from scipy.stats import linregress
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.metrics import r2_score, root_mean_squared_error
 from sklearn.model_selection import cross_val_predict, train_test_split
@@ -141,10 +142,12 @@ def test_figures_of_merit_are_shown():
     chosen = path.select(cv=10)
     for predicted in (path[chosen.index].fitted, y - chosen.held_out.residuals):
         merit = figures_of_merit(y, predicted)
-        assert f"{merit.slope:#.4g}" in words
         # Two digits of the standard error that 60 normal errors give.
         for value in (merit.rmse, merit.sep, merit.rpd, merit.rpiq):
             assert in_text(value, value / np.sqrt(120)) in words
+        line = linregress(y, predicted)
+        assert in_text(merit.slope, line.stderr) in words
+        assert in_text(merit.intercept, line.intercept_stderr) in words
     assert "calibration cross-validation" in words
     assert "RMSE: RMSEC, RMSECV." in words
 

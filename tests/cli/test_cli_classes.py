@@ -42,32 +42,40 @@ def test_fit_prints_and_writes_a_classification(file, tmp_path):
     sheets = pd.read_excel(tmp_path / "t.xlsx", sheet_name=None, engine="calamine")
     kinds = [f"{what} {rows}" for rows in ("left-out", "calibration", "test")
              for what in ("counts", "errors")]  # fmt: skip
-    assert list(sheets) == [*kinds, "facts", "remarks"]
+    assert list(sheets) == ["models", *kinds, "facts", "remarks", "recipe"]
     page = (tmp_path / "r.html").read_text()
     assert "<svg" in page
     assert "<script>" not in page
-    assert page.count("<table>") == 6
+    assert page.count("<table>") == 7
     # The confusion matrix is an image of the picture, which the page has to allow.
     assert 'href="data:image/png' in page
     assert re.search("img-src[^;]*data:", page)
     assert 'name="color-scheme" content="light dark"' in page
     assert "ClassErrors" not in page
     # One cross-validated error: that of the table, with the choice made again.
-    errors = run_json("fit", file, "-r", "origin", "--split", "random:0.3")["error"]
-    assert f"Classes of held-out rows, error {errors['left-out']:.3f}" in page
-    assert not re.search("log loss[^).]*error", page)
+    printed = run_json("fit", file, "-r", "origin", "--split", "random:0.3")
+    assert f"Classes of held-out rows, error {printed['error']['left-out']:.3f}" in page
+    assert printed["choice"]["words"] in page
+    assert "error" not in printed["choice"]["words"]
 
 
 def test_numbers_are_those_of_the_estimator(file, iris):
     X, labels = iris
     model = PLSClassifier().fit(X, labels)
     found = run_json("fit", file, "-r", "origin", "--permutations", 19)
-    assert found["n_components"] == model.n_components_
+    assert found["choice"]["parameter"] == model.n_components_
     assert found["classes"] == model.classes_.tolist()
-    assert found["dof"] == pytest.approx(model.dof_)
-    np.testing.assert_allclose(found["models"]["log_loss"], model.left_out_.log_loss)
+    assert found["choice"]["dof"] == pytest.approx(model.dof_)
+    assert found["recipe"]["scaling"].endswith("(by default)")
+    assert found["recipe"]["held-out rows to validate"] == (
+        "10 folds, row i in fold i modulo 10 (by default)"
+    )
+    models = pd.DataFrame(found["models"])
+    np.testing.assert_allclose(models["log_loss"], model.left_out_.log_loss)
+    np.testing.assert_allclose(models["error"], model.left_out_.error)
+    assert models["dof"][model.n_components_] == pytest.approx(model.dof_)
     np.testing.assert_array_equal(found["confusions"]["left-out"], model.errors().matrix)
-    assert found["permutation"] == 0.05
+    assert found["permutations"]["p_value"] == 0.05
     fixed = run_json("fit", file, "-r", "origin", "--components", 2, "--no-scale", "--cv", 5)
     model = PLSClassifier(2, scale=False, cv=5).fit(X, labels)
     np.testing.assert_array_equal(fixed["confusions"]["left-out"], model.errors().matrix)
@@ -80,9 +88,11 @@ def test_groups_preprocessing_and_a_test_table(file, iris, tmp_path):
     table[1::2].to_csv(tmp_path / "test.csv", index=False)
     options = ["-r", "origin", "--groups", "plant", "--preprocess", "snv"]
     found = run_json("fit", file, *options, "--test", tmp_path / "test.csv")
+    assert found["recipe"]["held-out rows to validate"].startswith("one of 30 groups at a time")
+    assert any(one["key"] == "preprocessing" for one in found["remarks"])
     rows = X[::2].sub(X[::2].mean(axis=1), axis=0).div(X[::2].std(axis=1, ddof=1), axis=0)
     model = PLSClassifier().fit(rows, labels[::2], groups=np.arange(150)[::2] // 5)
-    assert found["n_components"] == model.n_components_
+    assert found["choice"]["parameter"] == model.n_components_
     new = X[1::2].sub(X[1::2].mean(axis=1), axis=0).div(X[1::2].std(axis=1, ddof=1), axis=0)
     expected = model.errors(new, labels[1::2]).matrix
     np.testing.assert_array_equal(found["confusions"]["test"], expected)
@@ -98,7 +108,7 @@ def test_replicates_are_averaged_and_counted(file, iris):
     means = X.groupby(samples).mean()
     count = np.bincount(samples)[means.index]
     model = PLSClassifier().fit(means, labels[means.index], count / count.mean())
-    assert found["dof"] == pytest.approx(model.dof_)
+    assert found["choice"]["dof"] == pytest.approx(model.dof_)
     np.testing.assert_allclose(found["confusions"]["left-out"], model.errors().matrix)
     table["plant"] = "p0"
     table.loc[:9, "plant"] = "p1"

@@ -2,13 +2,13 @@
 
 import base64
 
+import pandas as pd
 import pytest
 from _helpers.browser import assert_quiet, open_page, sticking_out, text_contrasts
 
 from plsdof import PLSRegressor
 from plsdof.chemometrics import check_calibration
 from plsdof.datasets import make_spectra
-from plsdof.workbench.analysis.tables import records
 from plsdof.workbench.report.document import write_check
 
 pytestmark = pytest.mark.browser
@@ -24,7 +24,7 @@ def page(request, tmp_path_factory):
     content = vars(found) | {
         "verdicts": [vars(one) for one in found.verdicts],
         "calibration": vars(found.calibration),
-        "rows": records(found.columns),
+        "rows": pd.DataFrame(dict(found.columns)).to_dict("records"),
         "chart": dict(vars(found.chart)),
         "message": found.message,
         "checks": [{"time": "t", "table": "x", "bias": 0.1, "unlike": 0.1, "rows": 40}] * 3,

@@ -16,8 +16,8 @@ from plsdof.complexity.comparison import Comparison
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.workbench.analysis import Request
 from plsdof.workbench.analysis.analysis import chosen, fitted, left_out
-from plsdof.workbench.analysis.data import TableProblem, data_texts
-from plsdof.workbench.analysis.remarks import group_remarks, preprocessing_remarks
+from plsdof.workbench.analysis.data import TableProblem
+from plsdof.workbench.analysis.remarks import ANEW, group_remarks, preprocessing_remarks
 from plsdof.workbench.analysis.request import AUTO
 from plsdof.workbench.analysis.result import (
     TWO_DECIMALS,
@@ -99,9 +99,9 @@ def compare(table: Any, request: Request) -> Result:
         },
         tables={"best": _best(found), "scale": _scale(found), "models": _models(found)},
         remarks=(
-            *data_texts(data),
+            *data.remarks,
             *group_remarks(data),
-            *preprocessing_remarks(data, left_out=True),
+            *preprocessing_remarks(data, ANEW),
         ),
         main="models",
     )

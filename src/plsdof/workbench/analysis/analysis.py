@@ -6,9 +6,10 @@ show an `Analysis`; none of them computes.
 """
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -46,7 +47,7 @@ from plsdof.inference.intervals import (
 from plsdof.inference.resampling import PermutationTest, permutation_test
 from plsdof.inference.summary import jackknife_beside
 from plsdof.workbench.analysis import remarks as words
-from plsdof.workbench.analysis.data import Numbers, TableProblem, TestSet, data_texts
+from plsdof.workbench.analysis.data import Numbers, TableProblem, TestSet
 from plsdof.workbench.analysis.request import AUTO, AVERAGE, Request
 from plsdof.workbench.analysis.result import in_text
 from plsdof.workbench.analysis.search import SEARCHED_COMPONENTS, SearchCost, searched
@@ -59,6 +60,16 @@ _CLEARLY = 2.0
 
 # What there is to say
 # --------------------
+
+
+Found = TypeVar("Found")
+
+
+def _if_defined(make: Callable[..., Found], *given: Any, **options: Any) -> Found | None:
+    """Return what there is to say, None where the data leave it undefined."""
+    with quietly(), contextlib.suppress(NotAvailableError):
+        return make(*given, **options)
+    return None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -145,9 +156,7 @@ class About:
         if self._skipped is not None:
             return None
         options: Any = {"level": self.request.level, "covariance": self.request.covariance}
-        with quietly(), contextlib.suppress(NotAvailableError):
-            return coefficient_inference(self.leading, noise=self.noise_kind, **options)
-        return None
+        return _if_defined(coefficient_inference, self.leading, noise=self.noise_kind, **options)
 
     @property
     def no_inference(self) -> Remark | None:
@@ -166,19 +175,18 @@ class About:
     @cached_property
     def sigma(self) -> Interval | None:
         """Interval of the noise variance, None where it is not defined."""
-        with quietly(), contextlib.suppress(NotAvailableError):
-            return None if self._hasty else noise_interval(self.model, level=self.request.level)
-        return None
+        if self._hasty:
+            return None
+        return _if_defined(noise_interval, self.model, level=self.request.level)
 
     @cached_property
     def unusual(self) -> OutlierTable | None:
         """How far rows are from the model; None for methods without scores."""
         if self._hasty or self.data.is_streamed or not has_scores(self.model.path):
             return None
-        with quietly(), contextlib.suppress(NotAvailableError):
-            # The limits are those that new rows are judged by.
-            return outliers(self.leading, level=self.request.level, limit="cross-validated")
-        return None
+        # The limits are those that new rows are judged by.
+        how: Any = {"level": self.request.level, "limit": "cross-validated"}
+        return _if_defined(outliers, self.leading, **how)
 
     @cached_property
     def test_unusual(self) -> OutlierTable | None:
@@ -186,9 +194,7 @@ class About:
         test, level = self.test, self.request.level
         if test is None or not has_scores(self.model.path):
             return None
-        with quietly(), contextlib.suppress(NotAvailableError):
-            return outliers(self.leading, test.X, test.rows.y, level=level)
-        return None
+        return _if_defined(outliers, self.leading, test.X, test.rows.y, level=level)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -295,9 +301,8 @@ class Analysis(About):
 
         Those of `inference` take X as fixed.
         """
-        with quietly():
-            found = self.inference
-            return None if found is None else jackknife_beside(self.leading, found)
+        found = self.inference
+        return None if found is None else _if_defined(jackknife_beside, self.leading, found)
 
     @property
     def noise_std(self) -> float:
@@ -312,10 +317,8 @@ class Analysis(About):
         """
         if self._hasty or self.data.is_streamed:
             return None
-        with quietly(), contextlib.suppress(NotAvailableError):
-            found = self.model.dof_range()
-            return found if found.is_wide else None
-        return None
+        found = _if_defined(self.model.dof_range)
+        return found if found is not None and found.is_wide else None
 
     @property
     def r_squared(self) -> float:
@@ -328,18 +331,6 @@ class Analysis(About):
         """Noise standard deviation from residuals, and the ends of its interval. Shape (3,)."""
         one = self.sigma
         return None if one is None else np.sqrt([one.center[0], one.lower[0], one.upper[0]])
-
-    @property
-    def scale(self) -> bool:
-        """Whether predictors are scaled to unit variance."""
-        return self.request.scales
-
-    @property
-    def _scaled_by(self) -> str:
-        """Who decided on the scaling."""
-        if self.data.recipe:
-            return "chosen by cross-validation"
-        return "by default" if self.request.scale is None else "as asked for"
 
     # What is said
     # ------------
@@ -407,24 +398,17 @@ class Analysis(About):
     @cached_property
     def recipe(self) -> dict[str, str]:
         """How all of this was made, for the record."""
-        from plsdof import __version__
-
-        data = self.data
-        grouped = "none" if data.groups is None else f"{data.grouped_by or 'given'}"
-        gone = [*data.excluded, *[f"{data.dropped} with missing values"] * bool(data.dropped)]
-        return {
-            "method": METHODS[self.request.method].label,
-            "scaling": f"{words.scaling_in_words(self.scale)} ({self._scaled_by})",
-            "preprocessing": self.request.preprocess,
-            **words.mixed_in_words(self.model),
-            "held-out rows to validate": words.scheme_in_words(self.left_out, self.request.seed),
-            "groups": grouped,
-            "rows excluded": ", ".join(gone) or "none",
-            "test rows": words.rows_tested_in_words(data.test, data.tested_by),
-            "data": data.source or "arrays",
-            "sha256": data.sha256(),
-            "made": f"{self.created} by plsdof {__version__}",
-        }
+        left, request = self.left_out, self.request
+        found = words.recorded(
+            self.data,
+            request,
+            method=METHODS[request.method].label,
+            held_out=(
+                "" if left is None else words.scheme_in_words(left.fold, left.groups, request.seed)
+            ),
+            created=self.created,
+        )
+        return found | words.mixed_in_words(self.model) | {"solver": self.path.exact.solver}
 
     @cached_property
     def remarks(self) -> tuple[Remark, ...]:
@@ -432,14 +416,14 @@ class Analysis(About):
         data, request, model, left = self.data, self.request, self.model, self.left_out
         unchosen = left is None and request.wants(LEFT_OUT)
         said = [
-            *data_texts(data),
+            *data.remarks,
             *words.path_remarks(self.path, data.names, searched=self.search is not None),
             *([] if self.search is None else [Remark(key="search", words=self.search.words)]),
             *words.selection_remarks(self.selection, data),
             *([words.said("too-many-rows")] if unchosen else []),
             *([words.said("unstable", dof=model.dof)] if model.dof < 1.0 - 1e-9 else []),
             *words.dof_remarks(self.dof_range),
-            *words.preprocessing_remarks(data, left_out=left is not None),
+            *words.preprocessing_remarks(data, "" if left is None else words.ANEW),
             *words.group_remarks(data, self.selection),
             *data_remarks(model),
             *words.test_remarks(self.merit, self.test, request.level),
@@ -546,7 +530,7 @@ def analysed(data: TableProblem, request: Request) -> Analysis:
             assert pool is not None
             assert pool.selection is not None
             selection, left, recipe = pool.selection, pool.left_out, pool.selection.recipe_name
-            steps, scale = words.steps_of(recipe), "scale" in recipe.split(",")
+            steps, scale = words.steps_and_scaling(recipe)
             if request.preprocess == "auto":
                 added.append(decided(kind_of_columns(data.names), preprocess="auto:{}"))
             request = replace(request, preprocess=steps, scale=scale)
@@ -598,7 +582,7 @@ def _pool(data: TableProblem, request: Request) -> Model | None:
     recipes = {text: as_recipe(text, options) for text in texts}
     given = as_observations(rows, data.y, data.rows.weights)
     paths, pools = fit_recipes(recipes, given, None, pools=pools, skip=True)
-    how = {"cv": _folds(data, request), "groups": data.groups}
+    how = {"cv": data.folds(request.cv, request.seed), "groups": data.groups}
     return pooled(paths, average=average, pools=pools, **how)
 
 
@@ -610,18 +594,10 @@ def _better_recipe(own: Model, best: Model) -> list[Remark]:
         gain = own.left_out.fold_sums(gain[None])[0]
     if not gain.sum() > _CLEARLY * np.std(gain) * np.sqrt(len(gain)):
         return []
-    name = best.selection.recipe_name
-    steps, scaled = words.steps_of(name), "scale" in name.split(",")
+    steps, scaled = words.steps_and_scaling(best.selection.recipe_name)
     how = [f"after {steps}"] * (steps != "none") + ["without scaling"] * (not scaled)
     errors = {"best": significant(best.rmse), "own": significant(own.rmse)}
     return [words.said("better-recipe", how=", ".join(how) or "scaled", **errors)]
-
-
-def _folds(data: TableProblem, request: Request) -> Any:
-    """Return pairs of rows, where somebody says how they are left out."""
-    if request.cv is None:
-        return None
-    return [(one.train, one.test) for one in data.split(request.cv, request.seed)]
 
 
 def analysis_of(
@@ -745,7 +721,7 @@ def _simplest_within(path: Path, left: LeftOut) -> tuple[Selection, Model]:
 def left_out(data: TableProblem, request: Request, path: Path) -> LeftOut | None:
     """Leave rows out as asked for, with all that was learned from rows learned anew."""
     chain = data.preprocessing
-    cv = _folds(data, request)
+    cv = data.folds(request.cv, request.seed)
     if chain is not None and chain.learns_from_rows:
         from plsdof.chemometrics.preprocessing import preprocessed
 

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plsdof._core.choice import LEFT_OUT
+from plsdof._core.display import plural
 from plsdof._core.left_out import MOST_COMPONENTS
 from plsdof._core.remarks import Remark
 from plsdof._core.threads import cached_property
 from plsdof.chemometrics.classes import ClassErrors
 from plsdof.errors import InvalidInputError
 from plsdof.inference.resampling import PermutationTest
-from plsdof.workbench.analysis.data import TableProblem, data_texts
+from plsdof.workbench.analysis import remarks as words
+from plsdof.workbench.analysis.data import TableProblem
 from plsdof.workbench.analysis.request import AUTO, Request
-from plsdof.workbench.analysis.result import TWO_DECIMALS, Fact, Result, Table, as_column
+from plsdof.workbench.analysis.result import TWO_DECIMALS, Fact, Result, Table, as_column, in_text
+from plsdof.workbench.analysis.tables import shared_facts, short_path, title
 
 if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
     from plsdof.estimators.classifier import PLSClassifier
@@ -59,56 +62,58 @@ class ClassAnalysis:
     created: str
 
     @property
-    def summary(self) -> str:
-        """The model in a sentence or two."""
+    def choice(self) -> str:
+        """The choice in words, with what the Degrees of Freedom are of."""
         m = self.model
-        chosen = f"{m.n_components_} components, as asked for."
-        return (
-            f"{chosen if m.selection_ is None else m.selection_.message} Complexity {m.dof_:.1f}: "
-            "Degrees of Freedom of the regression on the coded classes, how strongly it reacts to "
-            "labels."
+        chosen = f"{plural(m.n_components_, 'component')}, as asked for."
+        if m.selection_ is not None:
+            chosen = m.selection_.summary
+        dof = in_text(m.dof_, TWO_DECIMALS)
+        return f"{chosen} The regression on the coded classes uses {dof} Degrees of Freedom."
+
+    @cached_property
+    def recipe(self) -> dict[str, str]:
+        """How all of this was made, for the record."""
+        groups = None if self.data.groups is None else len(set(self.data.groups.tolist()))
+        return words.recorded(
+            self.data,
+            self.request,
+            method="PLS discriminant analysis",
+            held_out=words.scheme_in_words(self.model.left_out_.fold, groups),
+            created=self.created,
         )
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
-        """What is worth knowing about the data."""
-        return data_texts(self.data)
+        """What is worth knowing: of the data, of the choice, of the preprocessing."""
+        data, selection = self.data, self.model.selection_
+        return (
+            *data.remarks,
+            *([] if selection is None else words.selection_remarks(selection, data)),
+            *words.preprocessing_remarks(data, words.ONCE),
+            *words.group_remarks(data),
+        )
 
     @cached_property
     def result(self) -> Result:
         """What there is to say, as every door shows it."""
-        m, (n, p), left = self.model, self.data.shape, self.model.left_out_
-        errors = {f"error.{kind}": one.error for kind, one in self.errors.items()}
-        facts = {
-            "response": Fact(value=self.data.response),
-            "n": Fact(value=n),
-            "p": Fact(value=p),
-            "n_components": Fact(value=m.n_components_, label="components"),
-            "dof": Fact(value=m.dof_, label="Degrees of Freedom", error=TWO_DECIMALS),
-            "summary": Fact(value=self.summary, label="Model"),
-            "created": Fact(value=self.created),
-            "permutation": Fact(value=self.permutation and self.permutation.p_value),
+        m, data = self.model, self.data
+        facts = shared_facts(self, {"Choice": self.choice}, m.n_components_, m.dof_) | {
+            f"error.{kind}": Fact(value=one.error, label=f"error of {_ROWS[kind]}", error=0.01)
+            for kind, one in self.errors.items()
         }
-        facts |= {
-            name: Fact(value=value, label=f"error of {_ROWS[name.partition('.')[2]]}", error=0.01)
-            for name, value in errors.items()
-        }
-        if self.permutation is not None:
-            facts["permutations"] = Fact(value=self.permutation.message, label="Permutations")
-        pictures: dict[str, Any] = {
-            "classes": [str(one) for one in m.classes_],
-            "models": {"log_loss": left.log_loss, "error": left.error},
-        }
-        tables: dict[str, Table] = {}
+        tables = {"models": _models(m)}
         for kind, one in self.errors.items():
             tables |= _by_class(kind, one)
-        pictures |= {f"confusions.{kind}": one.matrix for kind, one in self.errors.items()}
+        names = [str(one) for one in m.classes_]
         return Result(
-            title=f"{self.data.response:.40}: {len(m.classes_)} classes, {n} rows, {p} predictors",
+            title=f"{title(data, self.request.scales)} in {len(names)} classes",
             facts=facts,
             tables=tables,
             remarks=self.remarks,
-            pictures=pictures,
+            pictures={"classes": names}
+            | {f"confusions.{kind}": one.matrix for kind, one in self.errors.items()},
+            record=self.recipe,
             main=f"errors.{LEFT_OUT}",
         )
 
@@ -123,6 +128,26 @@ class ClassAnalysis:
 
 
 _ROWS = {LEFT_OUT: "held-out rows", "calibration": "fitted rows", "test": "test rows"}
+
+
+def _models(model: "PLSClassifier") -> Table:
+    """Return one row per model: log loss and share of wrong classes of held-out rows."""
+    left = model.left_out_
+    error, sizes = left.error, np.arange(len(left.error))
+    columns = {
+        "n_components": as_column(sizes, "m"),
+        "dof": as_column(model.path_.dof[sizes], "DoF", error=TWO_DECIMALS),
+        "log_loss": as_column(left.log_loss, "log loss", digits=3),
+        "error": as_column(error, "error", error=np.sqrt(error * (1 - error) / len(left.codes))),
+    }
+    place = int(model.n_components_)
+    return Table(
+        columns=columns,
+        title="PLS discriminant analysis, model by model",
+        caption="Held-out rows: mean log loss, and share of wrong classes.",
+        chosen=place,
+        short=short_path(len(sizes), place, evenly=False),
+    )
 
 
 def _by_class(kind: str, found: ClassErrors) -> dict[str, Table]:
@@ -163,6 +188,11 @@ def classified(data: TableProblem, request: Request) -> ClassAnalysis:
         raise InvalidInputError(
             f"{data.response!r} holds text, and preprocess 'auto' chooses among recipes for "
             "numbers; name the steps, such as snv."
+        )
+    if data.preprocessing is not None and data.preprocessing.looks_at_y:
+        raise InvalidInputError(
+            f"{data.response!r} holds text, and {request.preprocess} looks at a number to be "
+            "predicted; leave that step out."
         )
     for name, usual in _NOT_FOR_CLASSES.items():
         if getattr(request, name) not in (None, usual):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.axes import wavelengths
-from plsdof._core.folds import Fold, make_folds
+from plsdof._core.folds import make_folds
 from plsdof._core.inputs import Array, as_matrix, as_response, feature_names, read_only
 from plsdof._core.model import Mixture, Model
 from plsdof._core.path import Path
@@ -156,14 +156,6 @@ class TestSet:
         return int(np.count_nonzero((self.interval.lower <= y) & (y <= self.interval.upper)))
 
 
-def data_texts(data: "TableProblem") -> tuple[Remark, ...]:
-    """Return what was noticed when a table was read: likely mistakes first."""
-    return (
-        *data.doubts,
-        *(n if isinstance(n, Remark) else Remark(key="data", words=n) for n in data.notes),
-    )
-
-
 def predicted(model: Model, rows: Rows, X: Array) -> Array:
     """Predict rows; X are their predictors after the preprocessing of the path.
 
@@ -306,6 +298,12 @@ class TableProblem:
         )
 
     @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What was noticed when the table was read: likely mistakes first."""
+        notes = (n if isinstance(n, Remark) else Remark(key="data", words=n) for n in self.notes)
+        return (*self.doubts, *notes)
+
+    @property
     def is_streamed(self) -> bool:
         """Whether the table is read piece by piece."""
         return isinstance(self.X, RowBlocks)
@@ -329,12 +327,12 @@ class TableProblem:
         chain, X = self.preprocessing, self.rows.X
         return np.asarray(X if chain is None else self.rows.preprocessed(chain, fit=False))
 
-    def split(self, folds: Folds, seed: int | None = None) -> tuple[Fold, ...]:
-        """Return folds: row i in fold i modulo their number, or at random by a seed."""
+    def folds(self, cv: Folds | None, seed: int | None = None) -> Any:
+        """Return the rows of every fold, fitted and held out; None where nobody says how."""
+        if cv is None:
+            return None
         rows = np.empty(self.shape[0])
-        if folds == "loo":  # one row, or one group, at a time
-            folds = len(rows) if self.groups is None else len(set(self.groups.tolist()))
-        return make_folds(rows, rows, folds, self.groups, rng=seed)
+        return [(one.train, one.test) for one in make_folds(rows, rows, cv, self.groups, rng=seed)]
 
     def fit(self, recipe: Recipe, *, prepared: bool = True) -> Path:
         """Fit a recipe to all rows, after preprocessing or before."""
@@ -370,8 +368,7 @@ def sha256_of(sources: Sequence[str | File]) -> str:
         ]
     for file in files:
         with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
+            hashlib.file_digest(stream, lambda: digest)
     return digest.hexdigest() if files else ""
 
 

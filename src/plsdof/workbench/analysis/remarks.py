@@ -23,7 +23,8 @@ from plsdof._core.path import Path
 from plsdof._core.remarks import Remark, Severity
 from plsdof._core.standardize import constant_columns_text
 from plsdof.chemometrics.merit import FiguresOfMerit
-from plsdof.workbench.analysis.data import Rows, TableProblem, TestSet
+from plsdof.workbench.analysis.data import Numbers, Rows, TableProblem, TestSet
+from plsdof.workbench.analysis.request import Request
 from plsdof.workbench.analysis.result import in_text
 from plsdof.workbench.tables.columns import in_ranges, shortened
 
@@ -70,15 +71,16 @@ def best_single(model: Model, selection: Selection) -> tuple[str, float]:
     return ", ".join(filter(None, [name, single])), error
 
 
-def steps_of(recipe: str) -> str:
-    """Return the preprocessing steps of a recipe, without its scaling.
+def steps_and_scaling(recipe: str) -> tuple[str, bool]:
+    """Return the preprocessing steps of a recipe, and whether it scales.
 
     Examples
     --------
-    >>> steps_of("scale"), steps_of("savgol:11:2:1,scale")
-    ('none', 'savgol:11:2:1')
+    >>> steps_and_scaling("scale"), steps_and_scaling("savgol:11:2:1")
+    (('none', True), ('savgol:11:2:1', False))
     """
-    return ",".join(word for word in recipe.split(",") if word != "scale") or "none"
+    steps = recipe.split(",")
+    return ",".join(word for word in steps if word != "scale") or "none", "scale" in steps
 
 
 def recipe_errors(selection: Selection) -> dict[str, LeftOut]:
@@ -113,30 +115,27 @@ def scaling_in_words(scale: bool) -> str:
     return "centred and scaled to unit variance" if scale else "centred, not scaled"
 
 
-def scheme_in_words(left: LeftOut | None, seed: int | None = None) -> str:
-    """Say which rows were held out together.
+def scheme_in_words(fold: Numbers, groups: int | None = None, seed: int | None = None) -> str:
+    """Say which rows were held out together, by the fold of each row and the number of groups.
 
     Examples
     --------
-    >>> from plsdof import pls_path
-    >>> from plsdof.datasets import load_ozone
-    >>> scheme_in_words(pls_path(*load_ozone(return_X_y=True), 1).left_out())
-    '10 folds, row i in fold i modulo 10'
+    >>> scheme_in_words(np.arange(203) % 10), scheme_in_words(np.array([0, 1, 2, 1, 0]))
+    ('10 folds, row i in fold i modulo 10', '3 folds')
     """
-    if left is None:
-        return "no held-out rows"
-    folds, n = int(left.fold.max()) + 1, len(left.fold)
-    if left.groups is not None:
-        if folds == left.groups:
-            return f"one of {left.groups} groups at a time"
-        return f"{folds} folds of {left.groups} groups, each group in one fold"
+    folds, n = int(fold.max()) + 1, len(fold)
+    if groups is not None:
+        if folds == groups:
+            return f"one of {groups} groups at a time"
+        return f"{folds} folds of {groups} groups, each group in one fold"
     if folds == n:
         return "one row at a time"
     if seed is not None:
         return f"{folds} random folds, seed {seed}"
-    if np.all(np.diff(left.fold) >= 0):
+    if np.all(np.diff(fold) >= 0):
         return f"{folds} folds of consecutive rows"
-    return f"{folds} folds, row i in fold i modulo {folds}"
+    dealt = np.array_equal(fold, np.arange(n) % folds)
+    return f"{folds} folds" + f", row i in fold i modulo {folds}" * dealt
 
 
 def rows_tested_in_words(test: Rows | None, how: str) -> str:
@@ -157,6 +156,32 @@ def rows_tested_in_words(test: Rows | None, how: str) -> str:
     return f"{in_ranges(test.numbers.tolist())} ({how})"
 
 
+def recorded(
+    data: TableProblem, request: Request, *, method: str, held_out: str, created: str
+) -> dict[str, str]:
+    """Return how an analysis was made, and who decided what nobody asked for."""
+    from plsdof import __version__
+
+    decided = "by default" if request.scale is None else "as asked for"
+    if data.recipe:
+        decided = "chosen by cross-validation"
+    gone = [*data.excluded, *[f"{data.dropped} with missing values"] * bool(data.dropped)]
+    by_itself = request.cv is None and held_out
+    return {
+        "method": method,
+        "scaling": f"{scaling_in_words(request.scales)} ({decided})",
+        "preprocessing": request.preprocess,
+        "held-out rows to validate": f"{held_out or 'none'}{' (by default)' * bool(by_itself)}",
+        "groups": "none" if data.groups is None else data.grouped_by or "given",
+        "rows excluded": ", ".join(gone) or "none",
+        "test rows": rows_tested_in_words(data.test, data.tested_by),
+        "data": data.source or "arrays",
+        "sha256": data.sha256(),
+        "made": f"{created} by plsdof {__version__}",
+        "read as": data.described,
+    }
+
+
 def usual_scheme() -> str:
     """Say how rows are left out unless somebody says so."""
     return f"one by one up to {LEAVE_ONE_OUT_UP_TO} rows, else every {USUAL_FOLDS}th row together"
@@ -172,9 +197,9 @@ _TEXTS = {
     "this response, {lower:.1f} to {upper:.1f} for most of {draws} responses with other noise of "
     "the same level. Rely on the range, not on the number.",
     "preprocessing": "Preprocessed by {steps}. No step looks at {response}, so the Degrees of "
-    "Freedom are exact.{anew}",
+    "Freedom are exact.{learned}",
     "supervised": "Preprocessed by {steps}, which looks at {response}: Degrees of Freedom and "
-    "standard errors take it for given and are too small; cross-validated errors are not.{anew}",
+    "standard errors take it for given and are too small; cross-validated errors are not.{learned}",
     "gap": "There is a gap between {before} and {after}, which derivatives and smoothing take for "
     "neighbours.",
     "groups-ignored": "{criterion} takes all rows as independent, which those of one group are "
@@ -273,17 +298,20 @@ def dof_remarks(found: DofRange | None) -> list[Remark]:
     return [said("dof-range", draws=len(found.draws), **facts)]
 
 
-def preprocessing_remarks(data: TableProblem, *, left_out: bool) -> list[Remark]:
+# What steps that learn from rows do about held-out ones.
+ANEW = " What the steps learn from rows, they learned anew in every fold."
+ONCE = " What the steps learn from rows, they learned once, from the held-out rows, too."
+
+
+def preprocessing_remarks(data: TableProblem, learned: str) -> list[Remark]:
     """Say what preprocessing means for Degrees of Freedom and for held-out rows."""
     chain = data.preprocessing
     if chain is None:
         return []
-    anew = ""
-    if left_out and chain.learns_from_rows:
-        anew = " What the steps learn from rows, they learned anew in every fold."
     response = shortened(data.response)
     key = "supervised" if chain.looks_at_y else "preprocessing"
-    found = [said(key, steps=chain.steps, response=response, anew=anew)]
+    learned *= chain.learns_from_rows
+    found = [said(key, steps=chain.steps, response=response, learned=learned)]
     gap = _gap(data.wavelengths) if chain.goes_along_columns else None
     if gap is not None:
         found.append(said("gap", before=data.names[gap], after=data.names[gap + 1]))

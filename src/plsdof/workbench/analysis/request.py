@@ -6,7 +6,7 @@ options.toml describes; `Request.command` and `Request.python` write down what a
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -220,6 +220,7 @@ class Request:
             given = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
         object.__setattr__(self, "cv", as_folds(self.cv))
+        object.__setattr__(self, "test", self.test if self.test is None else Path(self.test))
         check_missing(self.missing)
         self._check_columns()
         for name, allowed in {
@@ -366,12 +367,6 @@ class Request:
     # How to ask the same again
     # -------------------------
 
-    @property
-    def given(self) -> dict[str, Any]:
-        """What is asked for, without what would be done anyway."""
-        found = {one.name: (getattr(self, one.name), one.default) for one in fields(self)}
-        return {name: value for name, (value, usual) in found.items() if value != usual}
-
     def command(self, file: str, *more: str, verb: str = "fit") -> list[str]:
         """Return the words of the command line that ask the same of a file.
 
@@ -380,7 +375,7 @@ class Request:
         >>> Request(response="fat", cv=5).command("meat.csv")
         ['plsdof', 'fit', 'meat.csv', '--response', 'fat', '--cv', '5']
         """
-        return ["plsdof", verb, file, *more, *words_of(self.given)]
+        return ["plsdof", verb, file, *more, *words_of(_given(self))]
 
     def python(self) -> str:
         """Return the request as a program writes it.
@@ -390,9 +385,25 @@ class Request:
         >>> Request(response="fat", cv=5).python()
         "Request(response='fat', cv=5)"
         """
-        one = {
-            name: v[0] if isinstance(v, tuple) and len(v) == 1 else v
-            for name, v in self.given.items()
-        }
-        given = {name: str(v) if isinstance(v, Path) else v for name, v in one.items()}
-        return f"Request({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        return in_python(self)
+
+
+def _given(asked: Any) -> dict[str, Any]:
+    """Return what is asked for, without what would be done anyway."""
+    usual = type(asked)()
+    return {name: value for name, value in vars(asked).items() if value != getattr(usual, name)}
+
+
+def in_python(asked: Any) -> str:
+    """Write a group of options as a program makes it.
+
+    Examples
+    --------
+    >>> in_python(Request(response=("fat", "ash"), test=Path("new.csv")))
+    "Request(response=('fat', 'ash'), test=Path('new.csv'))"
+    """
+    words = {}
+    for name, value in _given(asked).items():
+        one = value[0] if isinstance(value, tuple) and len(value) == 1 else value
+        words[name] = f"Path({str(one)!r})" if isinstance(one, Path) else repr(one)
+    return f"{type(asked).__name__}({', '.join(f'{k}={v}' for k, v in words.items())})"

@@ -61,8 +61,7 @@ def searched(data: TableProblem, request: Request) -> SearchCost:
     if chain is not None and chain.learns_from_rows:
         repeated = make_pipeline(Preprocessor(chain.steps), estimator)
         rows = np.asarray(data.rows.X, dtype=np.float64)
-    folds = data.split(10 if request.cv is None else request.cv, request.seed)
-    cv = [(one.train, one.test) for one in folds]
+    cv = data.folds(request.cv or 10, request.seed)
     residuals = y - cross_val_predict(repeated, rows, y, cv=cv)
     # What noise level and GCV are if the search is paid for.
     n, rss = len(y), float(found.path.rss[found.index])

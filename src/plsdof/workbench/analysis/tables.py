@@ -50,13 +50,12 @@ def result_of(analysis: Analysis) -> Result:
         "search.sets": _searched(analysis),
     }
     return Result(
-        title=title(analysis.data, analysis.scale),
+        title=title(analysis.data, analysis.request.scales),
         facts=_facts(analysis),
         tables={name: table for name, table in tables.items() if table.columns},
         remarks=analysis.remarks,
         pictures=_pictures(analysis),
-        record=analysis.recipe
-        | {"read as": analysis.data.described, "solver": analysis.path.exact.solver},
+        record=analysis.recipe,
         main="coefficients",
     )
 
@@ -77,61 +76,97 @@ def title(data: TableProblem, scale: bool | None = None) -> str:
 # ---------------------
 
 
-def _facts(analysis: Analysis) -> dict[str, Fact]:
-    data, chosen, model, test = analysis.data, analysis.selection, analysis.model, analysis.test
-    counts, path = chosen.parameter_name != "alpha", analysis.path
-    size = int(chosen.parameter) if counts else chosen.parameter
+def shared_facts(
+    found: Any, sentences: dict[str, str], size: float, dof: float, spread: float | None = None
+) -> dict[str, Fact]:
+    """Return the facts of every fit, of numbers or classes: data, choice, permutations, sentences.
+
+    ``spread`` is half the range of the Degrees of Freedom, where it is wide.
+    """
+    data, permuted, counts = found.data, found.permutation, found.request.counts_components
     facts = {
         "file": data.source,
         "response": data.response,
-        "method": analysis.request.method,
+        "method": found.request.method,
         "n": data.shape[0],
         "p": data.shape[1],
-        "rank": path.exact.rank,
         "rows_dropped": data.dropped,
         "streamed": data.is_streamed,
+        "choice.parameter_name": "n_components" if counts else "alpha",
+    }
+    shown = {name: Fact(value=value) for name, value in facts.items()}
+    if permuted is None:
+        shown["permutations"] = Fact(value=None)
+    else:
+        p, draws = permuted.p_value, len(permuted.permuted)
+        error = float(np.sqrt(p * (1 - p) / draws))
+        shown["permutations.p_value"] = Fact(value=p, label="p of permutations", error=error)
+        shown["permutations.score"] = Fact(value=permuted.score)
+        sentences = sentences | {"Permutations": f"{permuted.message} {permuted.assumptions}"}
+    words = {
+        _SENTENCES[label]: Fact(value=text, label=label)
+        for label, text in sentences.items()
+        if text
+    }
+    size = int(size) if counts else size
+    return (
+        shown
+        | words
+        | {
+            "choice.parameter": Fact(value=size, label="components" if counts else "alpha"),
+            "choice.dof": Fact(value=dof, label="Degrees of Freedom", error=spread or TWO_DECIMALS),
+        }
+    )
+
+
+# Names of sentences by what people see before them.
+_SENTENCES = {
+    "Test": "test.words",
+    "Choice": "choice.words",
+    "Cross-validation": "errors.words",
+    "Noise": "sigma.words",
+    "Look at": "unusual",
+    "Permutations": "permutations.words",
+}
+
+
+def _facts(analysis: Analysis) -> dict[str, Fact]:
+    chosen, model, test = analysis.selection, analysis.model, analysis.test
+    spread, path = analysis.dof_range, analysis.path
+    sentences = {
+        "Test": analysis.tested,
+        "Choice": analysis.choice,
+        "Cross-validation": analysis.errors,
+        "Noise": analysis.noise,
+        "Look at": unusual_in_words(analysis),
+    }
+    half = None if spread is None else (spread.upper - spread.lower) / 2
+    found = shared_facts(analysis, sentences, chosen.parameter, model.dof, half)
+    facts = {
+        "rank": path.exact.rank,
         "assumptions": analysis.inference and analysis.inference.assumptions,
         "r_squared": analysis.r_squared,
-        "recipe.scale": analysis.scale,
+        "recipe.scale": analysis.request.scales,
         "choice.index": chosen.index,
-        "choice.parameter_name": chosen.parameter_name,
         "choice.criterion": chosen.criterion,
         "choice.rule": chosen.rule,
         "sigma.kind": analysis.noise_kind,
         "sigma.level": analysis.request.level,
     }
-    found = {name: Fact(value=value) for name, value in facts.items()}
-    said = {
-        "test.words": ("Test", analysis.tested),
-        "choice.words": ("Choice", analysis.choice),
-        "errors.words": ("Cross-validation", analysis.errors),
-        "sigma.words": ("Noise", analysis.noise),
-        "unusual": ("Look at", unusual_in_words(analysis)),
-    }
-    found |= {name: Fact(value=text, label=label) for name, (label, text) in said.items() if text}
-    found |= {
-        "choice.parameter": Fact(value=size, label="components" if counts else "alpha"),
-        "choice.dof": Fact(value=model.dof, label="Degrees of Freedom", error=TWO_DECIMALS),
-        **_noise(analysis),
-        **_intercept(analysis),
-    }
+    found |= {name: Fact(value=value) for name, value in facts.items()}
+    found |= _noise(analysis) | _intercept(analysis)
     if analysis.average is not None:
         errors, known = {"chosen": model, "average": analysis.average}, analysis.errors_known_to
         found |= {f"errors.{k}": Fact(value=m.rmse, error=known) for k, m in errors.items()}
     if test is not None:
         found |= named("test", {"source": test.rows.source, "inside": test.inside})
-    if (permuted := analysis.permutation) is not None:
-        found |= named("permutations", {"p_value": permuted.p_value, "score": permuted.score})
-        found["permutations.p_value"] = Fact(value=permuted.p_value, label="p of permutations")
-        words = f"{permuted.message} {permuted.assumptions}"
-        found["permutations.words"] = Fact(value=words, label="Permutations")
     if (search := analysis.search) is not None:
         inside = search.found
         cost = {"dof": search.dof.value, "dof_std_error": search.dof.std_error}
         cost |= {"chosen": inside.labels[inside.chosen], "words": search.words}
         cost["dof_of_fixed_columns"] = inside.path.dof[inside.index]
         found |= named("search", cost)
-    absent = {"test": test, "permutations": permuted, "search": search, "errors": analysis.average}
+    absent = {"test": test, "search": search, "errors": analysis.average}
     return found | {name: Fact(value=None) for name, one in absent.items() if one is None}
 
 
@@ -444,15 +479,3 @@ def unusual_in_words(analysis: Analysis, most: int = 5) -> str:
     shown = [f"{rows.row_name(i)}: {flags_in_words(table, i)}" for i in first[:most]]
     more = f"; {len(first) - most} more" if len(first) > most else ""
     return f"Row {'; row '.join(shown)}{more}."
-
-
-def records(columns: Any) -> list[dict[str, Any]]:
-    """Turn a dictionary of columns into a list of rows.
-
-    Examples
-    --------
-    >>> records({"m": [0, 1], "dof": np.array([1.0, 4.5])})
-    [{'m': 0, 'dof': 1.0}, {'m': 1, 'dof': 4.5}]
-    """
-    lists = [np.asarray(values).tolist() for values in columns.values()]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]

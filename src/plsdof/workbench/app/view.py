@@ -24,7 +24,7 @@ from plsdof.errors import InvalidInputError, PlsdofError
 from plsdof.plotting.style import feature_axis, is_spectrum, readable
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
-from plsdof.workbench.analysis.data import Rows, TableProblem, data_texts
+from plsdof.workbench.analysis.data import Rows, TableProblem
 from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, Result, in_text
 from plsdof.workbench.analysis.tables import merit_table
 from plsdof.workbench.app.session import Options, Tools, arguments, key_of
@@ -487,7 +487,7 @@ def answer(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
         spread = float(np.sqrt(error * (1 - error) / analysis.data.shape[0]))
         facts = [("misclassified", f"{with_error(100 * error, 100 * spread)} %")]
         facts += [("Complexity", in_text(m.dof_, TWO_DECIMALS))]
-        title, said = plural(int(m.n_components_), "component"), data_texts(analysis.data)
+        title, said = plural(int(m.n_components_), "component"), analysis.remarks
         return {"title": title, "facts": facts, "remarks": list(map(_remark, said))}
     model, left, facts = analysis.model, analysis.left_out, []
     if analysis.selection.recipe_name:

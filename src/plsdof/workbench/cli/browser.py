@@ -20,7 +20,7 @@ from plsdof.models.predictor import Predictor
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import TableProblem
-from plsdof.workbench.analysis.request import words_of
+from plsdof.workbench.analysis.request import in_python, words_of
 from plsdof.workbench.analysis.result import Result
 from plsdof.workbench.app.session import sessions_in
 from plsdof.workbench.cli._options import parse
@@ -101,15 +101,17 @@ class CommandLine:
     def python(self, options: dict[str, Any]) -> str:
         """Return lines of Python that do the same."""
         file, reading, request = _asked_for(options)
+        joined = in_python(JoinedReading(**vars(reading)))
+        table = f"reading.with_response([Path({str(file)!r})], request.response, request.label)"
         lines = [
             "from pathlib import Path",
             "from plsdof import workbench",
             "from plsdof.workbench.analysis import Request",
             "from plsdof.workbench.tables.joining import JoinedReading",
             "",
-            f"request = {_in_python(request)}",
-            f"reading = {_in_python(JoinedReading(**vars(reading)))}",
-            f"table = reading.with_response([{_value(file)}], request.response, request.label)",
+            f"request = {request.python()}",
+            f"reading = {joined}",
+            f"table = {table}",
             "found = workbench.fit(table, request, reading)",
             'print(*found.result.sentences.values(), sep="\\n")',
         ]
@@ -197,17 +199,6 @@ def _asked_for(options: dict[str, Any]) -> tuple[Path, JoinedReading, Request]:
     """Return what options ask for."""
     found: tuple[Path, JoinedReading, Request] = parse(_asked, list(_words(options)))
     return found
-
-
-def _in_python(asked: Any) -> str:
-    """Write what differs from the defaults of a request."""
-    usual = type(asked)()
-    given = {name: value for name, value in vars(asked).items() if value != getattr(usual, name)}
-    return f"{type(asked).__name__}({', '.join(f'{k}={_value(v)}' for k, v in given.items())})"
-
-
-def _value(value: Any) -> str:
-    return f"Path({str(value)!r})" if isinstance(value, Path) else repr(value)
 
 
 def _words(options: dict[str, Any]) -> Iterator[str]:
