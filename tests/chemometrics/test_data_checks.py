@@ -64,9 +64,24 @@ def test_the_error_of_blocks_is_that_of_another_run():
     model = PLSRegressor().fit(X, y).model_
     (found,) = data_remarks(model)
     path = pls_path(X, y)
-    blocks, usual = (path.left_out(cv).rmse[model.index] for cv in ("blocks:10", None))
-    ratio = blocks / usual
+    folds = ("blocks:5", 5, None)
+    blocks, interleaved, usual = (path.left_out(cv).rmse[model.index] for cv in folds)
+    ratio = blocks / max(interleaved, usual)
     assert f"{ratio:.1f} times" in found.words
+    # Who holds out blocks already need not be told.
+    assert keys(PLSRegressor(**found.mend).fit(X, y).model_) == []
+
+
+def test_rows_that_resemble_the_next_ones_are_found():
+    found = 0
+    for seed in range(20):
+        rng = np.random.default_rng(2000 + seed)
+        steps = 0.3 * rng.normal(size=(80, 7))
+        for row in range(1, 80):
+            steps[row] += 0.95 * steps[row - 1]
+        X = steps[:, :6] @ rng.normal(size=(6, 30)) + 0.1 * rng.normal(size=(80, 30))
+        found += keys(PLSRegressor().fit(X, steps[:, 6] + 0.5 * steps[:, 0]).model_) != []
+    assert found >= 10
 
 
 @pytest.mark.parametrize("load", [load_gasoline, load_ozone])

@@ -34,7 +34,6 @@ from plsdof._core.remarks import Remark
 from plsdof._core.standardize import as_observations
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
-from plsdof.chemometrics.data_checks import data_remarks
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
 from plsdof.chemometrics.rows import OutlierTable, outliers
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -425,7 +424,7 @@ class Analysis(About):
             *words.dof_remarks(self.dof_range),
             *words.preprocessing_remarks(data, "" if left is None else words.ANEW),
             *words.group_remarks(data, self.selection),
-            *data_remarks(model),
+            *words.rows_remarks(model),
             *words.test_remarks(self.merit, self.test, request.level),
             *words.drift_remarks(model, left),
             *words.mixture_remarks(model),

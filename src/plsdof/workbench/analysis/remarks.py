@@ -22,6 +22,7 @@ from plsdof._core.objective import chosen_without, objective
 from plsdof._core.path import Path
 from plsdof._core.remarks import Remark, Severity
 from plsdof._core.standardize import constant_columns_text
+from plsdof.chemometrics.data_checks import data_remarks
 from plsdof.chemometrics.merit import FiguresOfMerit
 from plsdof.workbench.analysis.data import Numbers, Rows, TableProblem, TestSet
 from plsdof.workbench.analysis.request import Request
@@ -332,6 +333,12 @@ def _gap(wavelengths: Array | None) -> int | None:
     widest = int(np.argmax(steps))
     beside = np.delete(steps, widest)[max(0, widest - 1) : widest + 1]
     return widest if steps[widest] > _GAP * beside.max() else None
+
+
+def rows_remarks(model: Model) -> list[Remark]:
+    """Return remarks on the data; groups of a table are a column, which sets of rows have not."""
+    found = data_remarks(model)
+    return [replace(one, mend={}) if "groups" in one.mend else one for one in found]
 
 
 def group_remarks(data: TableProblem, selection: Selection | None = None) -> list[Remark]:
