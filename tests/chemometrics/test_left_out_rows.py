@@ -92,7 +92,7 @@ def test_a_row_far_from_all_others_does_not_hide_behind_its_own_limit():
     found = left_out_rows(path[3])
     assert outlying(found.q) == 1
     limit = found.q.limit(0.95)
-    assert "1 row far from them left out" in limit.message
+    assert "1 row far from them ignored" in limit.message
     # Among the other rows the limit is an ordinary one.
     others = np.delete(found.q.values, 7)
     assert np.mean(others > limit.limit) < 0.1

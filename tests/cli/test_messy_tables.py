@@ -231,12 +231,12 @@ RIGHT = {
     "blank lines": (
         text([*rows()[:6], [], *rows()[6:12], [""] * (2 + len(WAVES)), *rows()[12:]]),
         (),
-        "Left out, but counted: blank rows 6, 13.",
+        "Left out, but numbered: blank rows 6, 13.",
     ),
     "blank rows in Excel": (
         book({"Data": [*rows()[:6], [], *rows()[6:]]}),
         (),
-        "Left out, but counted: blank row 6.",
+        "Left out, but numbered: blank row 6.",
     ),
     "sep= line": ("sep=;\n" + text(rows(comma), ";"), (), None),
     "row names as R writes them": (

@@ -243,7 +243,7 @@ def test_rows_without_any_value_are_left_out_and_named_but_count(tmp_path):
     table = read_table(write(tmp_path, "a;b\n1;2\n;\n\n3;4\n;\n;\n"))
     assert table.numbers(("a", "b")).tolist() == [[1, 2], [3, 4]]
     assert table.row_numbers.tolist() == [1, 4]
-    assert table.notes == ("Left out, but counted: blank rows 2, 3.",)
+    assert table.notes == ("Left out, but numbered: blank rows 2, 3.",)
     # Through the files of a folder only rows with values are counted.
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -254,7 +254,7 @@ def test_rows_without_any_value_are_left_out_and_named_but_count(tmp_path):
     # Empty lines at the end are nothing to speak of.
     table = read_table(write(tmp_path, "a b\n1 2\n\n3 4\n\n\n"))
     assert table.row_numbers.tolist() == [1, 3]
-    assert table.notes == ("Left out, but counted: blank row 2.",)
+    assert table.notes == ("Left out, but numbered: blank row 2.",)
     with pytest.raises(InvalidInputError, match="'x' in row 3"):
         read_table(write(tmp_path, "a,b\n1,2\n\n3,x\n4,5\n")).numbers(("b",))
 

@@ -56,11 +56,11 @@ _IN_WORDS = {"none": "as measured", "scale": "scaled"}
 
 
 _TEXTS = {
-    "no-rows": "GCV chose it, because the data have no rows that could be left out: they are "
+    "no-rows": "GCV chose it, because the data have no rows that could be held out: they are "
     "moments or a Gram matrix.",
     "empty-model": "This is the empty model, although {better} would score lower: do not conclude "
     "that there is nothing to predict.",
-    "last-model": "The last model that was looked at is the best one: larger ones may do better"
+    "last-model": "The largest model considered is the best one: larger ones may do better"
     "{beside}.",
     "edge": "This is the {which} penalty that was tried: {other} ones may do better.",
     "near-n": "Its Degrees of Freedom are close to n = {n:g}: it nearly interpolates the data, and "

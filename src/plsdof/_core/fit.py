@@ -94,7 +94,7 @@ def pls_path(
 
     Large data come down to the smaller one of X'X and XX', formed in one or two passes; results
     agree with those in memory up to rounding, but solver "svd" is not available as a fallback.
-    Beyond order 15,000 Degrees of Freedom are not counted; everything that does without them is
+    Beyond order 15,000 Degrees of Freedom are not computed; everything that does without them is
     there.
 
     Examples

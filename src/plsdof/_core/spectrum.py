@@ -156,7 +156,7 @@ class Spectrum:
 
 Map = Callable[[Array], Array]
 # Matrices up to the first order are formed while data are read. Up to the second, 1.8 GB, one is
-# formed when Degrees of Freedom are asked for; beyond, these are not counted.
+# formed when Degrees of Freedom are asked for; beyond, these are not computed.
 FORMED, COUNTED = 5000, 15000
 # Small eigenvalues of spectra, 100 to 2,000 rows and columns, are off by up to 8 roundings of the
 # largest diagonal entry: this times BACKWARD.
@@ -214,7 +214,7 @@ class Gram:
         if self.order > COUNTED:
             raise NotAvailableError(
                 f"Degrees of Freedom of data with more than {COUNTED:,} rows and columns are not "
-                "counted: they take all eigenvalues of X. The cross-validated choice, "
+                "computed: they take all eigenvalues of X. The cross-validated choice, "
                 "coefficients, predictions and intervals of Partial Least Squares do without."
             )
 

@@ -89,8 +89,8 @@ def control_chart(
     standard deviations by a normal error: 4.6 % and .27 % of Student's t. Alarms: one error beyond
     an action limit; two of three beyond the same warning limit; nine in a row on one side of zero;
     the exponentially weighted moving average w_i = .4 z_i + .6 w_{i-1} beyond the action limit
-    times sqrt(.4 / 1.6). In the average an error counts as far as the action limit: one
-    sample alone is not a drift.
+    times sqrt(.4 / 1.6). In the average an error beyond the action limit
+    is taken to be at that limit: one sample alone is not a drift.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def control_chart(
     expected : float or (n,) array
         How large errors usually are: RMSECV, or the sizes that `check_calibration` gives.
     df : float
-        Degrees of freedom of that, rows of the calibration without those the model has spent.
+        Degrees of freedom of that: rows of the calibration less those of the model.
     start : int
         Where the errors of the last check begin: sentences are about these.
     names : sequence of str

@@ -2,7 +2,7 @@ r"""Is a calibration still good? Checks with control samples, control charts, an
 
 With e = predicted - reference of n control samples, ebar their mean, z = e over the size that is
 expected of it (`Model.half_widths`), a = 1 - level, and a calibration of n_c rows (or groups) that
-has spent d degrees of freedom (`LeftOut.spent`):
+has d degrees of freedom (`LeftOut.spent`):
 
 ==================  ======================================================================
 bias                ebar; significant if |ebar| > t(1 - a/2; n - 1) SEP sqrt(1/n + 1/n_c)
@@ -71,9 +71,9 @@ class CalibrationErrors:
     rmsecv : float
         Root mean squared cross-validated error.
     units : float
-        Number of rows, or of groups of rows, that were left out.
+        Number of rows, or of groups of rows, that were held out.
     spent : float
-        Degrees of freedom that the model has spent (`LeftOut.spent`).
+        Degrees of freedom of the model (`LeftOut.spent`).
     sec, df : float
         Standard error of calibration, sqrt(RSS / df), and df = n - m - 1; nan if unknown.
     slope, slope_std_error : float
@@ -93,7 +93,7 @@ class CalibrationErrors:
 
     @property
     def left(self) -> float:
-        """Degrees of freedom that the model has not spent."""
+        """Degrees of freedom that are left for the errors."""
         return max(self.units - self.spent, _LEAST_DF)
 
 
@@ -521,7 +521,7 @@ def slope_test(
     )
 
 
-# Limit of each test, and what is said of it, with or without "not ".
+# Limit of each test, and its sentence, with or without "not ".
 _TESTS = {
     "bias": ("t(1 - a/2; n - 1) SEP sqrt(1/n + 1/n_c)", "Bias {}significant"),
     "sep": ("E sqrt(F(1 - a; f, f_c))", "SEP {}larger than cross-validated errors explain"),

@@ -6,7 +6,7 @@ same rows would be too far apart, and their probabilities too sure. For rows of 
 is made without the fold, too, so that the label of a row does not enter its own probability.
 
 Notation: K classes with priors pi_k, coordinates z of a prediction (below), class means mu_k and
-pooled covariance W of the left-out z (divisor n, as scikit-learn's),
+pooled covariance W of the held-out z (divisor n, as scikit-learn's),
 
     log P(k | z) = z'W^{-1}mu_k - mu_k'W^{-1}mu_k / 2 + log pi_k + const.
 
@@ -338,7 +338,7 @@ def class_model(X: Array, fold: Integers, scale: Array, level: float) -> ClassMo
 def _scaled_chi_square(values: Array, least: float) -> tuple[float, float]:
     """Return mean and Degrees of Freedom of the scaled chi-square with the moments of values.
 
-    Rows far from all others, such as those with a wrong label, have no say.
+    Rows far from all others, such as those with a wrong label, are ignored.
     """
     left = LeftOutValues(values=values, weights=np.ones(len(values)), units=len(values))
     values = values[left.ordinary]

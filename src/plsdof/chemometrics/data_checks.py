@@ -1,6 +1,6 @@
 r"""Are rows independent, is the response among the predictors? Checks of data that were fitted.
 
-Cross-validation tells the truth about new rows only if the rows are independent. Where they are
+Cross-validated errors hold for new rows only if the rows are independent. Where they are
 not, errors depend on which rows are held out together. The same model is tried with other folds:
 
 - five *blocks* of consecutive rows: they differ from as many interleaved folds where rows are in
@@ -8,8 +8,8 @@ not, errors depend on which rows are held out together. The same model is tried 
 - *neighbours*: rows that are far nearer to each other than to all others, such as replicates. The
   single linkage tree of the rows is cut where its heights jump.
 
-Errors more than half as large again (`_WORSE`) are a remark. All of it is looked at when somebody
-asks for remarks, and costs three more runs of cross-validation.
+Errors more than half as large again (`_WORSE`) are a remark. All of this is done when remarks
+are asked for, and costs three more runs of cross-validation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,8 +30,7 @@ _WORSE = 1.5
 _BLOCKS = 5
 # Heights of a tree jump where one is so many times the one before.
 _JUMP = 1.5
-# Fewer rows tell nothing; more are not looked at, or those of so large a table, as it takes as long
-# as the fit.
+# Fewer rows show nothing; of more rows, or a larger table, the check takes as long as the fit.
 _FEWEST, _MOST_ROWS, _MOST_NUMBERS = 20, 1_000, 10**7
 # A column with such a correlation is the response in another unit, with few digits.
 _COPY = 0.9995
@@ -40,7 +39,7 @@ _COPY = 0.9995
 def data_remarks(model: Model) -> tuple[Remark, ...]:
     """Return what is worth knowing about the data that a model was fitted to.
 
-    Nothing is said where there are no rows in memory, or too few or too many of them.
+    There are no remarks without rows in memory, or with too few or too many of them.
 
     Examples
     --------
@@ -57,8 +56,8 @@ def data_remarks(model: Model) -> tuple[Remark, ...]:
         return ()
     X, y = given.X, given.y
     found = list(affine_copies(X, y, given.names))
-    looked_at = len(y) >= _FEWEST and X.size <= _MOST_NUMBERS
-    if looked_at and model.left_out.groups is None:
+    is_checked = len(y) >= _FEWEST and X.size <= _MOST_NUMBERS
+    if is_checked and model.left_out.groups is None:
         found += dependent_rows(model, X, y)
     return tuple(found)
 

@@ -32,7 +32,7 @@ from plsdof.errors import InvalidInputError
 
 # Shares and slopes below this one are 0 up to rounding.
 _ROUNDING = 1e-12
-# What the error is called, by the rows it is computed from.
+# The name of the error, by the rows it is computed from.
 RMSE_NAMES: Mapping[str, str] = {
     "calibration": "RMSEC",
     "cross-validation": "RMSECV",
@@ -120,7 +120,7 @@ def figures_of_merit(observed: Any, predicted: Any) -> FiguresOfMerit:
 
     Notes
     -----
-    SEP leaves the bias out, and so do RPD and RPIQ: look at the bias beside them. Software differs
+    SEP leaves the bias out, and so do RPD and RPIQ: read the bias beside them. Software differs
     here; some divide by RMSEP instead. Cost: O(n log n) for the quartiles.
 
     References

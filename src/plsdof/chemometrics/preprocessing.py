@@ -24,8 +24,9 @@ None of these but ``adaptive`` looks at the response. Given the rows of X, the p
 fixed, so the Degrees of Freedom of a model that is fitted to it are exact, as for any other X.
 
 ``msc``, ``center``, ``autoscale``, ``blocks``, ``adaptive`` and ``impute`` learn something from the
-rows (a reference, means, deviations, components). Whatever leaves rows out has to fit them anew
-without those; a path made by `preprocessed` does that. The other steps treat each row by itself.
+rows (a reference, means, deviations, components). Cross-validation has to fit them
+without the held-out rows; a path made by `preprocessed` does that. The other steps treat each row
+by itself.
 """
 
 import contextlib
@@ -169,7 +170,7 @@ def _deviations(training: _Training) -> Learned:
 
 
 def _block_deviations(training: _Training, sizes: tuple[int, ...]) -> Learned:
-    """Learn means, and roots of the total variances of blocks of columns: all have the same say.
+    """Learn means, and roots of the total variances of blocks of columns, which get equal weight.
 
     PLS of such columns is multiblock PLS (MB-PLS with deflation by the super-scores; Westerhuis,
     Kourti & MacGregor 1998, Journal of Chemometrics 12, 301-321), with its Degrees of Freedom.
@@ -195,8 +196,8 @@ def _adaptive(training: _Training) -> Learned:
 
     Its penalty is the median of the squared singular values of the columns that are not zero: half
     of the directions are kept, half of them shrink. A column without a coefficient gets next to no
-    weight. They look at y, so Degrees of Freedom that take them for given are too small; held-out
-    rows, which make them again, are right.
+    weight. They depend on y, so Degrees of Freedom that take them as given are too small; errors of
+    held-out rows, for which they are learned anew, are right.
     """
     given, learned = training.rows, _deviations(training)
     rows = _scaled(given.X, learned)
@@ -441,7 +442,7 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     Notes
     -----
     No step looks at y. The Degrees of Freedom of PLS after a `Preprocessor` are those of PLS on
-    the preprocessed X, without a correction. In a Pipeline the regressor leaves out rows of the
+    the preprocessed X, without a correction. In a Pipeline the regressor holds out rows of the
     preprocessed X, which a chain that `learns_from_rows` has seen; a path made by `preprocessed`
     fits the chain anew without them. Cost: O(n p) for each step.
 
@@ -672,8 +673,8 @@ def _applied(name: str, parameters: dict[str, Any], learned: Learned, values: Ar
     return changed
 
 
-# A path after preprocessing: whatever leaves rows out fits the chain anew without them
-# --------------------------------------------------------------------------------------
+# A path after preprocessing: every fold fits the chain without its held-out rows
+# -------------------------------------------------------------------------------
 
 
 def preprocessed(steps: str, path: Recipe | Callable[..., Any]) -> Recipe:

@@ -52,7 +52,7 @@ LIMITS = ("cross-validated", "distribution")
 LimitKind = Literal["cross-validated", "distribution"]
 
 _EPS = float(np.finfo(np.float64).eps)
-# With fewer held-out rows their mean and variance say nothing about a tail.
+# Mean and variance of fewer held-out rows do not describe a tail.
 _FEWEST = 10
 # A held-out row beyond so many times the limit of the others at this level is not ordinary.
 _FAR, _FAR_LEVEL = 2.0, 0.999
@@ -82,9 +82,9 @@ class LeftOutValues:
     def ordinary(self) -> Integers:
         """The rows whose values are not far from all smaller ones, smallest first.
 
-        Rows far from all others would hide behind their own limit: the largest values, at most a
+        Rows far from all others would raise their own limit: the largest values, at most a
         tenth of them, if each is more than twice the quantile of g chi^2(h) at 0.999 that all
-        smaller ones give. Several such rows do not hide each other.
+        smaller ones give. Several such rows do not mask each other.
         """
         values = self.values
         order, least = np.argsort(values, kind="stable"), int(max(0.9 * len(values), 3))
@@ -124,7 +124,7 @@ class LeftOutValues:
             )
         if far:
             rows_far = plural(far, "row")
-            notes.append(f"The limit comes from the other rows: {rows_far} far from them left out.")
+            notes.append(f"The limit comes from the other rows: {rows_far} far from them ignored.")
         return Limit(limit=float(value), method="cross-validated", message=" ".join(notes))
 
     def _moments(self, rows: Integers) -> tuple[float, float]:

@@ -1,11 +1,11 @@
-"""Selection of variables that counts its cost: intervals of wavelengths, thresholds of VIP.
+"""Selection of variables, and what it costs: intervals of wavelengths, thresholds of VIP.
 
 A search fits PLS to several sets of columns and keeps the set with the smallest cross-validated
 error, or the smallest value of a criterion. The best of N sets fits the noise better than a
-single one, so log N Degrees of Freedom more are counted for it; without that price, intervals are
-added to a good model until it is a bad one.
+single one, so log N Degrees of Freedom are added for it; without that price, intervals are added to
+a good model until it is a bad one.
 The Degrees of Freedom of the winning fit take its columns as given, so they leave out the search,
-and so does a cross-validation of the winner. What the search costs, two things tell:
+and so does a cross-validation of the winner. Two things show what the search costs:
 
 * `plsdof.degrees_of_freedom` of a `SelectedPLSRegressor`, by Monte Carlo: the search is done again
   on perturbed responses;
@@ -209,7 +209,7 @@ def _spelled(mask: Mask) -> str:
 def _important(trials: _Trials) -> None:
     """Fit the sets of columns above the thresholds of variable importance, each once."""
     path, m = trials.path, max(1, trials.index)
-    # No Degrees of Freedom are counted to see whether there is a model.
+    # No Degrees of Freedom are computed to see whether there is a model.
     exists = path.store.has(m) or m < len(path)
     values = vip(path[m]) if exists else np.zeros(path.rows.n_features)
     masks = {f"VIP >= {threshold:g}": values >= threshold for threshold in VIP_THRESHOLDS}
@@ -222,7 +222,7 @@ def _important(trials: _Trials) -> None:
 
 
 class SelectedPLSRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """PLS on the set of columns with the smallest criterion; its cost can be counted.
+    """PLS on the set of columns with the smallest criterion; the search has its price.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class SelectedPLSRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     scale : bool
         Scale the columns to unit variance.
     cv : int, splitter or iterable, optional
-        Folds of the rows that are left out, as for `PLSRegressor`.
+        Folds of held-out rows, as for `PLSRegressor`.
 
     Attributes
     ----------
@@ -255,7 +255,7 @@ class SelectedPLSRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    A set of J intervals counts D = log(K choose J) Degrees of Freedom more, one of T thresholds
+    A set of J intervals costs D = log(K choose J) further Degrees of Freedom, one of T thresholds
     D = log T: the risk inflation of the best of so many sets. An information criterion adds them
     to those of the model; the mean squared cross-validated error becomes larger by 2 D / n of its
     smallest value over the models of the set. In simulations (docs/howto/nir-calibration.md)

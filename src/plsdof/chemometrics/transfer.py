@@ -11,9 +11,9 @@ pds    the same, but the difference at a wavelength is predicted from 2 w + 1 wa
        (piecewise direct standardisation), by two components
 =====  ========================================================================================
 
-Differences are regressed, not the spectra themselves: what the pairs say nothing about stays as it
-is. F comes from chemotools. Method and w are chosen by pairs left out, whose spectra after a step
-made without them should be predicted as the primary ones are.
+Differences are regressed, not the spectra themselves: what the pairs do not show stays unchanged.
+F comes from chemotools. Method and w are chosen by held-out pairs: after a step made without them,
+secondary spectra should be predicted as the primary ones are.
 
 Reference: Y. Wang, D. J. Veltkamp, B. R. Kowalski (1991), Multivariate instrument standardization,
 Analytical Chemistry 63, 2750-2756.
@@ -35,7 +35,7 @@ Method = Literal["auto", "bias", "ds", "pds"]
 # its components. Where differences are regressed, neither matters much.
 _WINDOWS = (1, 3, 8)
 _COMPONENTS = 2
-# Pairs are left out in so many parts.
+# Pairs are held out in so many parts.
 _FOLDS = 5
 _LEAST_PAIRS = 4
 
@@ -105,12 +105,12 @@ class TransferFit:
     ----------
     step : Transfer
     chosen : str
-        Which of the ways below it is.
-    errors : mapping from ways ("none", "bias", "ds", "pds 3", ...) to float
-        Root mean square of the differences between predictions of both instruments, over pairs
-        left out; "none" is without a step.
+        Which of the methods below it is.
+    errors : mapping from methods ("none", "bias", "ds", "pds 3", ...) to float
+        Root mean square of the differences between predictions of both instruments, over held-out
+        pairs; "none" is without a step.
     rmsep : mapping
-        The same ways with the errors against reference values; empty without them.
+        The same methods with the errors against reference values; empty without them.
     """
 
     step: Transfer
@@ -139,7 +139,7 @@ def fit_transfer(
     primary, secondary : (n, p) arrays
         The same samples on both, pair by pair.
     method : {"auto", "bias", "ds", "pds"}
-        "auto" takes the one whose predictions of pairs left out are nearest.
+        "auto" takes the one whose predictions of held-out pairs are nearest.
     y : (n,) array, optional
         Reference values, for a table of errors; they do not choose.
 

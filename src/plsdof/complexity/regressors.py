@@ -31,7 +31,7 @@ from plsdof.errors import InvalidInputError, NotAvailableError
 
 _EPS = float(np.finfo(np.float64).eps)
 
-Way = Literal["auto", "exact", "monte-carlo"]
+Method = Literal["auto", "exact", "monte-carlo"]
 
 # In units of the noise's standard deviation. Ye (1998) recommends 0.5 to 1; the lower end, since
 # prediction errors, from which the noise is estimated, contain it and more.
@@ -64,7 +64,7 @@ class DegreesOfFreedom:
         Standard error of ``value`` over the random perturbations; 0 for a formula.
     method : {"exact", "conditional", "monte-carlo"}
         "conditional": exact for what the model has chosen by looking at y (a penalty, a number
-        of components), the choice itself not counted.
+        of components), the cost of the choice itself not included.
     message : str
         How the number was obtained and what it assumes.
     name : str
@@ -107,7 +107,7 @@ def degrees_of_freedom(
     estimator: Any,
     X: Any,
     y: Any,
-    method: Way = "auto",
+    method: Method = "auto",
     *,
     n_draws: int = 100,
     noise: float | None = None,
@@ -173,7 +173,7 @@ def degrees_of_freedom(
     that ignore y (scaling, PCA, polynomials, splines, imputation, ...).
 
     *Choices made by looking at y* (LassoCV, GridSearchCV, ``PLSRegressor("bic")``) are part of
-    the fit, and Monte Carlo counts them. For an estimator of this package a formula takes the
+    the fit, and Monte Carlo includes them. For an estimator of this package a formula takes the
     choice as given: "exact" reports that as method "conditional", "auto" gives it in
     ``conditional`` next to the Monte Carlo value.
 
@@ -203,7 +203,7 @@ def degrees_of_freedom(
     >>> tree.method, tree.value > 5
     ('monte-carlo', True)
     """
-    as_choice(method, "method", get_args(Way))
+    as_choice(method, "method", get_args(Method))
     rng = as_generator(rng)
     seed = int(rng.integers(2**31 - 1))
     X = unmasked(X) if len(getattr(X, "shape", ())) > 1 else as_matrix(X)
@@ -222,7 +222,9 @@ def degrees_of_freedom(
     rss = float(np.sum((y - fitted) ** 2))
     found = partial(DegreesOfFreedom, name=name, n=float(len(y)), rss=rss)
     if exact is not None and (method == "exact" or not exact.chosen):
-        given = f" Given {exact.chosen}, chosen by looking at y; the choice is not counted."
+        given = (
+            f" Given {exact.chosen}, chosen by looking at y; what the choice costs is not included."
+        )
         return found(
             value=exact.value,
             method="conditional" if exact.chosen else "exact",
@@ -259,20 +261,20 @@ def degrees_of_freedom(
 
 
 def _in_words(estimate: "MonteCarlo", step: str, exact: "Formula | None", reason: str) -> str:
-    said = [
+    words = [
         f"Monte Carlo (Ye 1998; Efron 2004) over {len(estimate.draws)} antithetic perturbations "
         f"of y with standard deviation {step}. For a fit that is not linear in y, above all one "
         "that jumps, the value belongs to perturbations of this size."
     ]
     if exact is not None:
-        said.append(
-            f"The choice is counted; a formula that takes it as given ({exact.chosen}) has "
+        words.append(
+            f"It includes the choice; a formula that takes it as given ({exact.chosen}) has "
             f"{exact.value:.4g} at this y."
         )
     elif reason:
-        said.append(f"Monte Carlo because {reason}.")
-    said += [f"{count} draw(s) issued {kind}." for kind, count in estimate.warned.items()]
-    return " ".join(said)
+        words.append(f"Monte Carlo because {reason}.")
+    words += [f"{count} draw(s) issued {kind}." for kind, count in estimate.warned.items()]
+    return " ".join(words)
 
 
 def _default_step(model: Any) -> float:

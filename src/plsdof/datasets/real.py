@@ -429,7 +429,7 @@ def fetch_cookie(
     as_choice(rows, "rows", get_args(CookieRows))
     try:
         import rdata
-    except ImportError as error:  # said before a download
+    except ImportError as error:  # before a download
         raise MissingExtraError("rdata", "data", f"Reading {COOKIE.filename}") from error
     content = io.BytesIO(_fetched(COOKIE, data_home))
     cookie = rdata.read_rda(content, default_encoding="ascii")["cookie"]

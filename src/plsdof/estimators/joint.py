@@ -44,7 +44,7 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
         Scale the columns of y likewise, which gives every response the same say, in the
         components and in the choice.
     cv : int, splitter or iterable, optional
-        Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
+        Folds of held-out rows, see `Path.left_out`; 10 for "cv".
 
     Attributes
     ----------

@@ -225,7 +225,7 @@ class RecipeRegressor(ScoresMixin, ComponentRegressor[PLSPath]):
     max_components : int, optional
         The largest model to look at, of every recipe; by default as for `PLSRegressor`.
     cv : int, splitter or iterable, optional
-        Folds of the rows that are left out, as for `PLSRegressor`.
+        Folds of held-out rows, as for `PLSRegressor`.
 
     Attributes
     ----------

@@ -97,7 +97,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         "first-minimum", "paper" or "global-minimum" for a criterion (`Path.select`);
         "minimum" (default), "one-standard-error" or "randomization" for "cv".
     cv : int, "loo", "blocks:5", splitter or iterable, optional
-        Folds of the rows that are left out, see `Path.left_out`; 10 for "cv".
+        Folds of held-out rows, see `Path.left_out`; 10 for "cv".
     missing : {"raise", "impute"}
         "impute" fills missing values of X, also of new rows, by components of X alone
         (the step ``impute`` of `plsdof.chemometrics.Preprocessor`), learned without held-out rows.
@@ -299,7 +299,7 @@ class KernelPLSRegressor(TunedRegressor[KernelPLSPath]):
     scale : bool
         Standardise the columns before the kernel.
     cv : int, splitter or iterable, optional
-        Folds of the rows that are left out, as for `PLSRegressor`.
+        Folds of held-out rows, as for `PLSRegressor`.
 
     Attributes
     ----------

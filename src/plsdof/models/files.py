@@ -32,7 +32,7 @@ members              a list of objects: preparation (its position, from 0), coef
                      kernel), weight, rotations R (m, p or k), shares (m) of their components; of an
                      average a matrix of models A (a, m) and their weights (a)
 y_mean               prediction at the mean row
-parameter, dof       number of components or alpha; Degrees of Freedom, or null if not counted
+parameter, dof       number of components or alpha; Degrees of Freedom, or null if not computed
 choice               how the model was chosen (criterion, rule, label, message)
 scores               cross-validated errors, where intervals come from
 weights, groups      null, or weights of these rows; null, or the number of groups of rows that

@@ -97,7 +97,7 @@ def _markers(values: Array) -> dict[str, Any]:
 
 @dataclass(kw_only=True, eq=False)
 class DoFDisplay(ModelsDisplay):
-    """Degrees of Freedom of every model, with the line that only counts components.
+    """Degrees of Freedom of every model, with the line of the number of components + 1.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class DoFDisplay(ModelsDisplay):
         Number of observations, drawn where the Degrees of Freedom come near.
     ax_, figure_, line_ : matplotlib objects
     naive_line_, chosen_line_ : matplotlib lines or None
-        None where they would say nothing new.
+        None where they would show nothing new.
 
     Examples
     --------
@@ -313,8 +313,8 @@ class ComparisonDisplay(style.Display):
             self.ax_.set_yscale("log")
 
 
-# One figure that tells the main story of a model
-# -----------------------------------------------
+# One figure of a model and of a classifier
+# -----------------------------------------
 
 
 def overview_figure(

@@ -25,8 +25,8 @@ Labels = tuple[str, ...]
 _MOST_NAMES = 60
 
 
-# Predicted against measured, for rows that were fitted, left out, and never seen
-# -------------------------------------------------------------------------------
+# Predicted against measured, for fitted, held-out and test rows
+# --------------------------------------------------------------
 
 
 @dataclass(kw_only=True, eq=False)
@@ -65,7 +65,7 @@ class PredictionDisplay(style.Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the training rows, as fitted and as left out, and those kept for a test.
+        """Draw the training rows, fitted and cross-validated, and those kept for a test.
 
         Parameters
         ----------

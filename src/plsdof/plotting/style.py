@@ -40,7 +40,7 @@ _AXIS_TITLES = {
     "ppm": "chemical shift (ppm)",
     "eV": "energy (eV)",
 }
-# Characters that turn the direction of the text around them: they hide what a name says.
+# Characters that turn the direction of the text around them and could disguise a name.
 _OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 

@@ -182,7 +182,7 @@ def _rows_of(
     else:
         y = table.numbers((target,))[:, 0]
     # A row needs some value, and a column, too.
-    how = "imputed by components of the other values, made anew where rows are left out"
+    how = "imputed by components of the other values, learned anew in every fold"
     imputed = how if request.missing == "impute" else ""
     X, holes, notes = choosing.filled(table.numbers(names), names, request.missing, imputed)
     holes |= np.isnan(X).all(axis=0)

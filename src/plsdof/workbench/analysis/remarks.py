@@ -184,7 +184,7 @@ def recorded(
 
 
 def usual_scheme() -> str:
-    """Say how rows are left out unless somebody says so."""
+    """Say how rows are held out unless a request does."""
     return f"one by one up to {LEAVE_ONE_OUT_UP_TO} rows, else every {USUAL_FOLDS}th row together"
 
 
@@ -220,14 +220,14 @@ _TEXTS = {
     "test-coverage": "Only {inside} of {n} test values lie in their {level:g}% prediction "
     "intervals (binomial test, {p}): the intervals are too narrow for rows like these.",
     "drift": "Cross-validated errors drift with the order of the rows (rank correlation {r:.2f}, "
-    "{p}). If the rows are in time order, leave out consecutive ones.",
+    "{p}). If the rows are in time order, hold out consecutive ones.",
     "recipes": "Coefficients, their intervals, T\N{SUPERSCRIPT TWO}, Q and what depends on "
     "components belong to the recipe with most weight ({name}, {share:.0%}); predictions, errors "
     "and Degrees of Freedom are those of the average.",
     "better-recipe": "Held-out rows are predicted clearly better {how}: RMSECV {best} "
     "instead of {own}.",
-    "search": "Selected by {search}: {label}, {kept} of {total}. All numbers but those of rows "
-    "left out and of a test take these columns as given. So do the Degrees of Freedom "
+    "search": "Selected by {search}: {label}, {kept} of {total}. All numbers except those of "
+    "held-out rows and of a test take these columns as given. So do the Degrees of Freedom "
     "({fixed:.1f}); with the search they are {whole:.1f} (standard error {error:.1f}, by Monte "
     "Carlo). {cost} Held-out rows, the search made again without them: RMSECV {rmsecv}, Q2 {q2}.",
     "sample": "The table was read piece by piece: rows in pictures and tables of rows are those of "

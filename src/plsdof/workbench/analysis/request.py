@@ -89,7 +89,7 @@ def words_of(given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def as_folds(cv: Any) -> Folds | None:
-    """Return a number of folds, or how else rows are left out."""
+    """Return a number of folds, or how else rows are held out."""
     if isinstance(cv, str) and cv != "loo" and number_of_blocks(cv) is None:
         if not cv.isdecimal() or len(cv) > 9 or int(cv) < 2:
             raise InvalidInputError(
@@ -149,7 +149,7 @@ class Request:
     components, max_components : int or None
         The model wanted, and the largest one to look at.
     cv : int, "loo", "blocks:K" or None
-        How rows are left out: number of folds, one by one, folds of consecutive rows, or as usual
+        How rows are held out: number of folds, one by one, folds of consecutive rows, or as usual
         (`Path.left_out`).
     seed : int or None
         Of random folds.

@@ -261,7 +261,7 @@ def blank_notes(rows: Sequence[int]) -> tuple[str, ...]:
     """Say which rows of a file are blank."""
     if not rows:
         return ()
-    return (f"Left out, but counted: blank row{'s' * (len(rows) > 1)} {listed(rows)}.",)
+    return (f"Left out, but numbered: blank row{'s' * (len(rows) > 1)} {listed(rows)}.",)
 
 
 def require_empty(column: Any, first_row: int = 1) -> None:
