@@ -10,7 +10,7 @@ from scipy import stats
 
 from plsdof import pcr_path, pls_path
 from plsdof.chemometrics import diagnostics as chemometrics
-from plsdof.chemometrics import rows as monitoring
+from plsdof.chemometrics import distances as monitoring
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, NotAvailableError
 
 

@@ -9,7 +9,7 @@ from _helpers.problems import make_problem
 from plsdof import PLSRegressor, kernel_pls_path, pls_path
 from plsdof._core.store import Store
 from plsdof.chemometrics import hotelling_t2, outliers, preprocessed, q_residuals
-from plsdof.chemometrics.rows import LeftOutValues, left_out_rows
+from plsdof.chemometrics.distances import LeftOutValues, left_out_rows
 from plsdof.errors import ConstantColumnWarning
 from plsdof.variants import penalized_pls_path
 

@@ -7,8 +7,8 @@ from _helpers.latent import DATA, PROBLEMS, Textbook, new_rows
 from scipy import stats
 
 from plsdof import pls_path
-from plsdof.chemometrics import rows as monitoring
-from plsdof.chemometrics.rows import LIMITS
+from plsdof.chemometrics import distances as monitoring
+from plsdof.chemometrics.distances import LIMITS
 from plsdof.errors import ConstantColumnWarning, InvalidInputError
 
 

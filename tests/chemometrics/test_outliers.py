@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from plsdof import PLSRegressor, pls_path
-from plsdof.chemometrics import rows as monitoring
-from plsdof.chemometrics.rows import outliers
+from plsdof.chemometrics import distances as monitoring
+from plsdof.chemometrics.distances import outliers
 from plsdof.errors import InvalidInputError
 from plsdof.large import Moments
 

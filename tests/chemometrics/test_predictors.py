@@ -12,7 +12,7 @@ from plsdof.chemometrics import (
     selectivity_ratio,
     vip,
 )
-from plsdof.chemometrics.rows import q_limit
+from plsdof.chemometrics.distances import q_limit
 from plsdof.errors import NotAvailableError
 
 M = 3

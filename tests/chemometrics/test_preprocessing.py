@@ -21,8 +21,8 @@ import plsdof
 from plsdof import cross_validate, degrees_of_freedom, pcr_path, pls_path, ridge_path
 from plsdof._core.fit import METHODS
 from plsdof.chemometrics import Preprocessor, preprocessed, q_residuals
+from plsdof.chemometrics.distances import left_out_rows
 from plsdof.chemometrics.preprocessing import STEPS
-from plsdof.chemometrics.rows import left_out_rows
 from plsdof.datasets import load_gasoline
 from plsdof.errors import InvalidInputError
 from plsdof.inference import prediction_interval

@@ -19,7 +19,7 @@ from statsmodels.stats.proportion import proportion_confint
 from plsdof import PLSClassifier, load_model, pls2_path, pls_path
 from plsdof._core import objective
 from plsdof.chemometrics import class_errors
-from plsdof.chemometrics.classes import PRICE, class_model, directions, discriminant, logistic
+from plsdof.chemometrics.discriminant import PRICE, class_model, directions, discriminant, logistic
 from plsdof.datasets import make_spectra
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.models import save_model

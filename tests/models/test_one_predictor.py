@@ -27,7 +27,7 @@ from plsdof import (
     predictor,
 )
 from plsdof.chemometrics import check_calibration, hotelling_t2, q_residuals
-from plsdof.chemometrics.rows import left_out_rows
+from plsdof.chemometrics.distances import left_out_rows
 from plsdof.errors import NotAvailableError, PlsdofWarning
 from plsdof.inference import prediction_interval
 

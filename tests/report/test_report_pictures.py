@@ -18,7 +18,7 @@ from plsdof.chemometrics import (
     selectivity_ratio,
     vip,
 )
-from plsdof.chemometrics.rows import t2_limit
+from plsdof.chemometrics.distances import t2_limit
 from plsdof.datasets import load_ozone
 from plsdof.errors import InvalidInputError
 from plsdof.inference import coefficient_inference, noise_interval, prediction_interval

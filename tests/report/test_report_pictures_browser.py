@@ -18,7 +18,7 @@ from _helpers.calibration import Calibration
 
 from plsdof import PLSRegressor
 from plsdof.chemometrics import contributions, outliers, selectivity_ratio, vip
-from plsdof.chemometrics.rows import standardized_rows
+from plsdof.chemometrics.distances import standardized_rows
 from plsdof.datasets import load_ozone
 from plsdof.workbench.analysis import analysis_of
 from plsdof.workbench.report import write_report

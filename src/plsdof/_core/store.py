@@ -67,7 +67,7 @@ class Store:
         self.path = path
         self._known: dict[tuple[bytes, bool], _Known] = {}
         self._run: Run | None = None
-        self.q: dict[bytes, Array] = {}  # Q of held-out rows, by folds: `chemometrics.rows`
+        self.q: dict[bytes, Array] = {}  # Q of held-out rows, by folds: `chemometrics.distances`
 
     # What can be said without counting
     # ---------------------------------

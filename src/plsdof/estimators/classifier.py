@@ -32,7 +32,8 @@ from plsdof._core.left_out import MOST_COMPONENTS, usual_folds
 from plsdof._core.remarks import Remark
 from plsdof._core.standardize import observe, standardize_observations
 from plsdof._core.warnings import quietly
-from plsdof.chemometrics.classes import (
+from plsdof.chemometrics.diagnostics import vip
+from plsdof.chemometrics.discriminant import (
     ClassErrors,
     Integers,
     LeftOutClasses,
@@ -45,7 +46,6 @@ from plsdof.chemometrics.classes import (
     left_out_classes,
     logistic,
 )
-from plsdof.chemometrics.diagnostics import vip
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.estimators.base import Estimator, LinearScoresMixin
 from plsdof.estimators.recipes import RecipeRegressor
@@ -455,7 +455,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         """Whether new rows look like members of each class, or of none. Shape (n_new, K).
 
         By the distances within and beside principal components of each class
-        (`chemometrics.classes.ClassModel`); a row of a class is accepted by it with probability
+        (`chemometrics.discriminant.ClassModel`); a row of a class is accepted with probability
         ``novelty``.
         """
         rows = self.path_rows(X)

@@ -100,7 +100,7 @@ import numpy as np
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.model import Fitted, Model
 from plsdof._core.warnings import warn_caller
-from plsdof.chemometrics.rows import row_units
+from plsdof.chemometrics.distances import row_units
 from plsdof.errors import InvalidInputError, PlsdofWarning
 from plsdof.models.fitted import CLASSES, predictor
 from plsdof.models.parts import Preparation

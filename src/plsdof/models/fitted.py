@@ -13,8 +13,7 @@ from plsdof._core.left_out import REACTION
 from plsdof._core.model import Fitted, Mixture, Model, members_of, unwrapped
 from plsdof._core.paths import PLSPath
 from plsdof._core.threads import cached_property
-from plsdof.chemometrics import diagnostics
-from plsdof.chemometrics import rows as distances
+from plsdof.chemometrics import diagnostics, distances
 from plsdof.chemometrics.checks import own_line
 from plsdof.errors import NotAvailableError
 from plsdof.inference import intervals as inference

@@ -11,7 +11,7 @@ import scipy.sparse
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.inputs import Array, as_choice, read_only
 from plsdof._core.left_out import half_width
-from plsdof.chemometrics import rows as distances
+from plsdof.chemometrics import distances
 from plsdof.chemometrics.diagnostics import Limit, squared_rows
 from plsdof.errors import NotAvailableError
 from plsdof.variants.kernel import Kernel
@@ -180,7 +180,7 @@ class Normal:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowCheck:
-    """What tells how far new rows are from those of the calibration; see `chemometrics.rows`.
+    """What tells how far new rows are from those of the calibration; see `chemometrics.distances`.
 
     Attributes
     ----------

@@ -33,8 +33,8 @@ from plsdof._core.inputs import (
 )
 from plsdof._core.left_out import REACTION
 from plsdof.chemometrics.checks import CalibrationErrors, correction, tails
-from plsdof.chemometrics.classes import ClassModel, belongs
 from plsdof.chemometrics.diagnostics import Diagnostic, diagnose, squared_rows
+from plsdof.chemometrics.discriminant import ClassModel, belongs
 from plsdof.chemometrics.transfer import Transfer as Transfer
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference import intervals as inference

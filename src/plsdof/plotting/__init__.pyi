@@ -4,10 +4,10 @@ from .curves import DoFDisplay as DoFDisplay
 from .curves import class_figure as class_figure
 from .curves import overview_figure as overview_figure
 from .curves import quick_look as quick_look
+from .observations import DistanceDisplay as DistanceDisplay
+from .observations import PredictionDisplay as PredictionDisplay
+from .observations import ScoresDisplay as ScoresDisplay
 from .predictors import CoefficientDisplay as CoefficientDisplay
 from .predictors import ImportanceDisplay as ImportanceDisplay
 from .predictors import LoadingsDisplay as LoadingsDisplay
 from .predictors import SpectraDisplay as SpectraDisplay
-from .rows import DistanceDisplay as DistanceDisplay
-from .rows import PredictionDisplay as PredictionDisplay
-from .rows import ScoresDisplay as ScoresDisplay

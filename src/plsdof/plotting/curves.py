@@ -11,11 +11,11 @@ from plsdof._core.fit import method_label
 from plsdof._core.inputs import Array, as_choice, require_type
 from plsdof._core.model import ModelLike, as_model, as_path
 from plsdof._core.path import Path
-from plsdof.chemometrics.rows import t2_limit
+from plsdof.chemometrics.distances import t2_limit
 from plsdof.complexity.comparison import Comparison
 from plsdof.plotting import style
+from plsdof.plotting.observations import PredictionDisplay, ScoresDisplay
 from plsdof.plotting.predictors import CoefficientDisplay, ImportanceDisplay
-from plsdof.plotting.rows import PredictionDisplay, ScoresDisplay
 from plsdof.selection.cross_validation import CrossValidation
 
 if TYPE_CHECKING:

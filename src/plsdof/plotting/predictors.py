@@ -14,7 +14,7 @@ from plsdof.chemometrics.diagnostics import (
     selectivity_ratio,
     vip,
 )
-from plsdof.chemometrics.rows import contributions
+from plsdof.chemometrics.distances import contributions
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import CoefficientInference, coefficient_inference
 from plsdof.plotting import style

@@ -12,7 +12,7 @@ from plsdof._core.display import plural
 from plsdof._core.left_out import MOST_COMPONENTS
 from plsdof._core.remarks import Remark
 from plsdof._core.threads import cached_property
-from plsdof.chemometrics.classes import ClassErrors
+from plsdof.chemometrics.discriminant import ClassErrors
 from plsdof.errors import InvalidInputError
 from plsdof.inference.resampling import PermutationTest
 from plsdof.workbench.analysis import remarks as words

@@ -18,7 +18,7 @@ from plsdof.chemometrics.diagnostics import (
     selectivity_ratio,
     vip,
 )
-from plsdof.chemometrics.rows import (
+from plsdof.chemometrics.distances import (
     outliers,
     row_leverage,
     score_spread,

@@ -1,4 +1,4 @@
-"""Rows that do not fit: T^2, Q, leverage and residuals.
+"""How far rows are from a model: T^2, Q, leverage, residuals, and limits of these.
 
 Notation: X = U S V' are the standardised predictors (rows times the square roots of the weights),
 T the rotated orthonormal scores of m components. In this basis PLS splits X into

@@ -1,4 +1,4 @@
-r"""Classes: what held-out rows say about them, and how often they are confused.
+r"""Discriminant analysis of held-out predictions, and how often classes are confused.
 
 A regression on coded classes predicts every row without its fold (`plsdof._core.left_out`).
 Linear discriminant analysis of *these* predictions gives probabilities: fitted predictions of the
@@ -26,7 +26,7 @@ from scipy.special import gammainccinv, log_softmax, ndtr, ndtri, stdtrit
 from plsdof._core.display import as_html, data_frame, one_line
 from plsdof._core.inputs import Array, as_choice, as_level, as_weights, read_only
 from plsdof._core.threads import cached_property
-from plsdof.chemometrics.rows import LeftOutValues
+from plsdof.chemometrics.distances import LeftOutValues
 from plsdof.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -15,8 +15,13 @@ from plsdof.chemometrics.diagnostics import (
     as_score_path,
     explained_variance,
 )
+from plsdof.chemometrics.distances import (
+    has_left_out_limits,
+    hotelling_t2,
+    q_residuals,
+    score_spread,
+)
 from plsdof.chemometrics.merit import figures_of_merit
-from plsdof.chemometrics.rows import has_left_out_limits, hotelling_t2, q_residuals, score_spread
 from plsdof.errors import InvalidInputError
 from plsdof.plotting import style
 
