@@ -8,8 +8,10 @@ import pytest
 from _helpers.command_line import run
 
 from plsdof import RecipeRegressor
+from plsdof.chemometrics import window_weights
 from plsdof.datasets import load_gasoline
 from plsdof.errors import InvalidInputError
+from plsdof.plotting import ImportanceDisplay
 from plsdof.workbench.analysis import Request, analyse, analysis_of
 from plsdof.workbench.report.content import report_content
 
@@ -59,6 +61,33 @@ def test_the_picture_has_weights_and_the_best_model_of_every_recipe(found, model
         np.testing.assert_allclose(own, weights[: len(own)], atol=1e-3)
     for errors, best in zip(drawn["rmsecv"], drawn["best"], strict=True):
         assert errors[best] == min(errors)
+
+
+def test_the_picture_of_wavelengths_has_the_weight_of_their_windows(found, model):
+    expected = np.zeros(401)
+    for name, weights in model.weights_.iterrows():
+        first, end = 0, 401
+        if "columns" in name:
+            first, end = map(int, name.split(":")[-2:])
+        expected[first:end] += weights.sum() * 401 / (end - first)
+    assert np.ptp(expected) > 0.1
+    np.testing.assert_allclose(window_weights(model), expected, rtol=1e-9)
+    drawn = report_content(found)["recipes"]["windows"]
+    np.testing.assert_allclose(drawn, expected[found_order(found)], rtol=1e-2)
+    display = ImportanceDisplay.from_estimator(model, kind="windows")
+    np.testing.assert_array_equal(np.sort(display.line_.get_ydata()), np.sort(expected))
+
+
+def found_order(found):
+    return np.argsort([float(name.split()[0]) for name in found.data.names])
+
+
+def test_without_windows_all_wavelengths_have_the_same_weight(gasoline):
+    X, y = gasoline
+    single = RecipeRegressor(recipes="spectra").fit(X, y)
+    assert set(window_weights(single)) == {1.0}
+    drawn = report_content(analyse(X, y, Request(preprocess="auto")))["recipes"]
+    assert drawn["windows"] is None
 
 
 def test_the_picture_of_one_model_marks_it(gasoline):

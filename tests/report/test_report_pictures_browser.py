@@ -16,10 +16,10 @@ from _helpers.browser import (
 )
 from _helpers.calibration import Calibration
 
-from plsdof import PLSRegressor
-from plsdof.chemometrics import contributions, outliers, selectivity_ratio, vip
+from plsdof import PLSRegressor, RecipeRegressor
+from plsdof.chemometrics import contributions, outliers, selectivity_ratio, vip, window_weights
 from plsdof.chemometrics.distances import standardized_rows
-from plsdof.datasets import load_ozone
+from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.workbench.analysis import analysis_of
 from plsdof.workbench.report import write_report
 
@@ -403,3 +403,15 @@ def test_a_switch_shows_the_report_of_each_response(browser, tmp_path, width, sc
         assert sticking_out(browser) == []
         browser.switch_to.default_content()
     assert browser.get_log("browser") == []
+
+
+def test_the_weight_of_windows_is_drawn_over_the_wavelengths(browser, tmp_path):
+    X, y = load_gasoline(return_X_y=True, as_frame=True)
+    model = RecipeRegressor("average").fit(X, y)
+    write_report(model, tmp_path / "average.html")
+    open_page(browser, tmp_path / "average.html")
+    wait_until_drawn(browser)
+    (curve,) = traces(browser, "windows")
+    assert (curve["x"][0], curve["x"][-1]) == (900, 1700)
+    np.testing.assert_allclose(curve["y"], window_weights(model), rtol=0.01)
+    assert_quiet(browser, tmp_path / "average.html")

@@ -4,6 +4,7 @@ from .diagnostics import block_importance as block_importance
 from .diagnostics import explained_variance as explained_variance
 from .diagnostics import selectivity_ratio as selectivity_ratio
 from .diagnostics import vip as vip
+from .diagnostics import window_weights as window_weights
 from .discriminant import ClassErrors as ClassErrors
 from .discriminant import LeftOutClasses as LeftOutClasses
 from .discriminant import class_errors as class_errors

@@ -18,8 +18,9 @@ from scipy.special import fdtri
 
 from plsdof._core.display import as_html, data_frame, one_line
 from plsdof._core.inputs import Array, as_count, as_level, read_only
-from plsdof._core.model import as_model, as_path
+from plsdof._core.model import Mixture, as_model, as_path, members_of
 from plsdof._core.paths import PCRPath, PLSPath
+from plsdof.chemometrics.preprocessing import columns_after, parse_chain
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.variants.kernel import KernelPLSPath
 
@@ -309,6 +310,38 @@ def block_importance(model: Any, sizes: Sequence[int]) -> Array:
         )
     shares = np.add.reduceat(squares, np.cumsum([0, *counts])[:-1]) / len(squares)
     return np.asarray(np.sqrt(len(counts) * shares))
+
+
+def window_weights(model: Any) -> Array:
+    """Return where on the wavelength axis the weight of an average over recipes lies. Shape (p,).
+
+        w_j = sum_r w_r p / p_r     over the recipes r that have column j, p_r columns each
+
+    with the weights w_r of the recipes. The mean over all columns is 1, which a model without
+    windows has everywhere; where an average over spectra has more, it trusts these wavelengths.
+
+    Parameters
+    ----------
+    model : Model, or a fitted estimator
+
+    Examples
+    --------
+    >>> from plsdof import RecipeRegressor
+    >>> from plsdof.datasets import load_gasoline
+    >>> X, y = load_gasoline(return_X_y=True)
+    >>> weights = window_weights(RecipeRegressor("average", recipes="spectra").fit(X, y))
+    >>> weights[[0, 150, 390]].round(2), round(float(weights.mean()), 6)
+    (array([0.51, 1.69, 0.55]), 1.0)
+    """
+    model = as_model(model)
+    shares = model.shares if isinstance(model, Mixture) else np.ones(1)
+    p = model.path.rows.n_features
+    weights = np.zeros(p)
+    for share, one in zip(shares, members_of(model), strict=True):
+        steps = parse_chain(getattr(one.path.rows.before, "steps", "none"))
+        kept = columns_after(steps, p)
+        weights[kept.start : kept.stop] += share * p / len(kept)
+    return weights
 
 
 def selectivity_ratio(model: Any, *, level: float = 0.95) -> Diagnostic:

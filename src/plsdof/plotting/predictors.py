@@ -13,6 +13,7 @@ from plsdof.chemometrics.diagnostics import (
     column_lengths,
     selectivity_ratio,
     vip,
+    window_weights,
 )
 from plsdof.chemometrics.distances import contributions
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -317,6 +318,7 @@ def _standard_deviations(model: Model) -> Array:
 _IMPORTANCE = {
     "vip": "VIP",
     "selectivity-ratio": "selectivity ratio",
+    "windows": "weight in the average, 1 if even",
     "t2": "contribution to T²",
     "q": "contribution to Q",
 }
@@ -325,8 +327,9 @@ _IMPORTANCE = {
 class ImportanceDisplay(FeatureDisplay):
     """VIP or selectivity ratio of every predictor, or its contribution to T^2 or Q of one row.
 
-    Attributes are those of `FeatureDisplay`; the limit of VIP is 1, a rule of thumb, that of the
-    selectivity ratio a quantile of F.
+    Also its weight in an average over windows of a spectrum. Attributes are those of
+    `FeatureDisplay`; the limit of VIP is 1, a rule of thumb, that of the selectivity ratio a
+    quantile of F.
 
     Examples
     --------
@@ -345,7 +348,7 @@ class ImportanceDisplay(FeatureDisplay):
         model: ModelLike,
         X_new: Any = None,
         *,
-        kind: Literal["vip", "selectivity-ratio", "t2", "q"] = "vip",
+        kind: Literal["vip", "selectivity-ratio", "windows", "t2", "q"] = "vip",
         row: int | None = None,
         level: float = 0.95,
         ax: Any = None,
@@ -359,9 +362,9 @@ class ImportanceDisplay(FeatureDisplay):
             As for `plsdof.chemometrics.vip`.
         X_new : (n_new, p) array or data frame, optional
             The rows of "t2" and "q"; by default the training rows.
-        kind : {"vip", "selectivity-ratio", "t2", "q"}
-            The last two are the contributions to T^2 and Q of one row, see
-            `plsdof.chemometrics.contributions`.
+        kind : {"vip", "selectivity-ratio", "windows", "t2", "q"}
+            "windows" is `plsdof.chemometrics.window_weights`; the last two are the contributions
+            to T^2 and Q of one row, see `plsdof.chemometrics.contributions`.
         row : int, optional
             Position of this row, counted from 0.
         level : float
@@ -374,6 +377,8 @@ class ImportanceDisplay(FeatureDisplay):
         elif kind == "selectivity-ratio":
             ratio = selectivity_ratio(model, level=level)
             values, limit = ratio.values, ratio.limit
+        elif kind == "windows":
+            values = window_weights(model)
         else:
             found = contributions(model, X_new)
             every, place = found.t2 if kind == "t2" else found.q, as_count(row, "row")

@@ -17,6 +17,7 @@ from plsdof.chemometrics.diagnostics import (
     explained_variance,
     selectivity_ratio,
     vip,
+    window_weights,
 )
 from plsdof.chemometrics.distances import (
     outliers,
@@ -35,7 +36,7 @@ from plsdof.workbench.analysis.data import Numbers, Rows, TestSet, predicted
 from plsdof.workbench.analysis.remarks import recipe_errors, said
 from plsdof.workbench.analysis.result import Result
 from plsdof.workbench.analysis.tables import FLAGS, merit_table, models_table, result_of
-from plsdof.workbench.report._numbers import evenly_spaced, floats, rounded, rounded_one
+from plsdof.workbench.report._numbers import Number, evenly_spaced, floats, rounded, rounded_one
 
 # How much goes into one file: about 2 MB of numbers at most.
 MOST_MODELS = 60
@@ -389,7 +390,14 @@ def _recipes(view: View) -> dict[str, Any] | None:
         "weights": [rounded(weights[name], 3) for name in found],
         "shares": rounded([weights[name].sum() for name in found], 3),
         "average": chosen.weights is not None,
+        "windows": _windows(view),
     }
+
+
+def _windows(view: View) -> list[Number] | None:
+    """Return the weight of the predictors that are drawn; None if all have the same."""
+    weights = window_weights(view.analysis.model)
+    return rounded(weights[view.shown_features], 3) if np.ptp(weights) > 0 else None
 
 
 # One model of the slider

@@ -81,6 +81,7 @@ function addCharts() {
   add("chart-errors", drawErrors, "place");
   add("chart-explained", drawExplained, "place");
   add("chart-recipes", drawRecipes);
+  add("chart-windows", () => overFeatures([{ name: "weight", values: content.recipes.windows, style: 0, fill: "zero" }], "weight, 1 if even", everyFeature, 1));
   add("chart-permutation", drawPermutation);
   add("chart-coefficients", () => drawCoefficients(MOST_BARS), "place");
   add("chart-vip", drawVip, "place");

@@ -89,7 +89,7 @@ function drawRecipes() {
   const ticks = names.map((name, i) => cut(name, 24) + (mixed ? "  " + shown(Math.round(100 * shares[i])) + "%" : ""));
   const y = axis("", { tickvals: rank, ticktext: ticks, range: [-0.7, names.length - 0.3] });
   const most = Math.max(...best, ...discs.map((one) => one[1]));
-  return [data, layout(axis("number of components", { range: [-0.7, most + 2] }), y)];
+  return [data, layout(axis("number of components", { range: [-0.7, most + 2] }), y, { height: namedHeight(names.length) })];
 }
 
 // Bars as one outline.
