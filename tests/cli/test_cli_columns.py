@@ -132,5 +132,5 @@ def test_a_response_of_text_is_called_so(tmp_path):
     table["Sample ID"] = [f"S{i}" for i in range(len(table))]
     table.to_csv(file, index=False)
     line = refused("fit", file, "-r", "Sample ID")
-    assert "'Sample ID' holds text, such as 'S0', which cannot be predicted" in line
+    assert "'Sample ID' holds text (such as 'S0'), which cannot be predicted" in line
     assert "leave" not in line

@@ -408,26 +408,30 @@ def shown_as(content, number_format, *cells):
 
 
 def test_fractions_that_a_sheet_shows_as_percent_are_named(tmp_path):
-    told = "formatted as percent in the sheet: 12.3 % is 0.123 here."
-    plain = book({"Data": rows()})
+    told = "formatted as percent in the sheet, so that 12.3 % is 0.123 here."
+    plain, fat = book({"Data": rows()}), [f"B{i}" for i in range(2, N + 2)]
 
     def notes(content, *options):
         found = run_json("fit", write(tmp_path, content), "-r", "fat", *options)
         assert_dof(found)
         return [note for note in found["notes"] if "percent" in note]
 
-    assert notes(shown_as(plain, "0.0%", "B2")) == [f"'fat' is {told}"]
-    assert notes(shown_as(plain, "0%", "B2", "D2")) == [f"'fat', '1102' are {told}"]
+    assert notes(shown_as(plain, "0.0%", *fat)) == [f"'fat' is {told}"]
+    both = [*fat, *(cell.replace("B", "D") for cell in fat)]
+    assert notes(shown_as(plain, "0%", *both)) == [f"'fat', '1102' are {told}"]
+    # What is so in some rows only would be another number there.
+    partly = told.replace("sheet, ", "sheet, in some rows only, ")
+    assert notes(shown_as(plain, "0.0%", "B9")) == [f"'fat' is {partly}"]
     assert notes(shown_as(book({"Data": TURNED}), "0%", "B2"), "--transpose") == [
-        f"'fat' is {told}"
+        f"'fat' is {partly}"
     ]
     titles = book({"Data": [["Meat"]] * 50 + rows()})
-    assert notes(shown_as(titles, "0%", "B52"), "--header-row", 51) == [f"'fat' is {told}"]
+    assert notes(shown_as(titles, "0%", "B52"), "--header-row", 51) == [f"'fat' is {partly}"]
     # A sign that is only shown changes nothing.
     for only_shown in ('0.0"%"', r"0.0\%"):
         assert notes(shown_as(plain, only_shown, "B2")) == []
     responses = book({"Data": [row[:2] for row in rows()]})
-    (tmp_path / "lab.xlsx").write_bytes(shown_as(responses, "0%", "B2"))
+    (tmp_path / "lab.xlsx").write_bytes(shown_as(responses, "0%", *fat))
     spectra = text([[row[0], *row[2:]] for row in rows()])
     assert notes(spectra, "--response-file", tmp_path / "lab.xlsx") == [f"'fat' is {told}"]
 
@@ -775,10 +779,11 @@ def test_sorted_responses_with_few_digits_are_not_replicates(tmp_path):
     assert any("the same sample" in note for note in found["notes"])
 
 
-def test_numbers_of_the_rows_among_the_predictors_are_named(tmp_path):
+@pytest.mark.parametrize("numbers", [range(1, N + 1), range(1000, 1000 + 7 * N, 7)])
+def test_numbers_of_the_rows_among_the_predictors_are_named(tmp_path, numbers):
     cells = [[row[0], row[1], row[2], row[9], row[14]] for row in rows()]
     cells[0] = ["sample", "fat", "red", "green", "blue"]
-    cells = with_column(cells, "No", map(str, range(1, N + 1)))
+    cells = with_column(cells, "No", map(str, numbers))
     found = run_json("fit", write(tmp_path, text(cells)), "-r", "fat", "--exclude-rows", "5,9")
     assert any("Numbers of the rows, it seems" in note for note in found["notes"])
     assert mend(found, "row-numbers") == {"exclude": ["No"]}
@@ -868,9 +873,10 @@ def test_wavelengths_in_no_order_are_put_in_order_before_derivatives(tmp_path):
     by_plain = run_json("predict", model, file)["predictions"]
     assert by_mixed[5]["prediction"] == pytest.approx(by_plain[5]["prediction"], rel=1e-12)
     file.write_text(text(mixed))
-    line = refused("fit", file, *options, "--streamed")
-    assert "not in the order of their numbers" in line
-    assert "--in-memory" in line
+    streamed = run_json("fit", file, *options, "--streamed")
+    assert told in streamed["notes"]
+    for one, other in zip(streamed["models"], known["models"], strict=True):
+        assert one["dof"] == pytest.approx(other["dof"], rel=1e-6)
 
 
 def test_ranges_are_given_one_at_a_time(tmp_path):
@@ -901,3 +907,18 @@ def test_classes_and_grades_as_a_response_are_said(tmp_path, values, is_said, re
     (tmp_path / "t.csv").write_text(text(cells))
     notes = run_json("fit", tmp_path / "t.csv", "-r", "fat", read)["notes"]
     assert any("classes or grades" in note for note in notes) is is_said
+
+
+def test_what_is_guessed_is_told_of_tables_that_are_read_piece_by_piece(tmp_path):
+    """Blank rows, units, titles, columns of text: the same notes as of the table in memory."""
+    cells = [["Study of May"], *rows()[:11], [""], *rows()[11:]]
+    cells[3] = [*cells[3][:1], f"{cells[3][1]} mg/l", *cells[3][2:]]
+    cells[4] = [*cells[4][:2], f"{cells[4][2]} nm", *cells[4][3:]]
+    file = write(tmp_path, text(cells))
+    known = run_json("fit", file, "-r", "fat", "--components", 2)
+    found = run_json("fit", file, "-r", "fat", "--components", 2, "--streamed")
+    assert sum("blank row 11" in one for one in found["notes"]) == 1
+    assert sum("'fat' (mg/l, in 1 of 24 values)" in one for one in found["notes"]) == 1
+    guessed = [one for one in known["remarks"] if one["key"] == "data"]
+    assert guessed
+    assert [one for one in found["remarks"] if one["key"] == "data"] == guessed

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ def find_response(table: Table, response: str) -> str:
         raise InvalidInputError(f"{error}{hint}", mend=mend) from error
     if table.is_text(name) and 2 * table.frame[name].nunique() > len(table):
         raise InvalidInputError(
-            f"{shortened(name)} holds text, such as {table.example(name)}, which cannot be "
+            f"{shortened(name)} holds text{table.example(name)}, which cannot be "
             "predicted: most rows have a text of their own. Choose another response."
         )
     return name
@@ -206,7 +206,7 @@ def predictors(
     if not request.features:
         text = tuple(name for name in names if table.is_text(name))
         if text:
-            shown = listed([f"{shortened(name)} (such as {table.example(name)})" for name in text])
+            shown = listed([f"{shortened(name)}{table.example(name)}" for name in text])
             notes += (f"Left out, not numeric: {shown}.",)
         names, guessed = only_wavelengths(tuple(name for name in names if name not in text))
         notes += guessed
@@ -217,14 +217,19 @@ def predictors(
     if names != in_order(names):
         names = in_order(names)
         notes += ("The columns were put in the order of their numbers.",)
+    return names, (*notes, *numbers_in_text(table, (response, *names)))
+
+
+def numbers_in_text(table: Table, names: Sequence[str]) -> Iterator[str]:
+    """Say which columns are read as numbers although more than numbers is written there."""
     for how, found, example in (
         ("Read as numbers without their unit", table.unit, "({})"),
         ("Read without marks between thousands", table.grouped, "(such as {})"),
     ):
-        seen = {name: found(name) for name in (response, *names)}
+        seen = {name: found(name) for name in names}
         shown = listed([f"{shortened(n)} {example.format(one)}" for n, one in seen.items() if one])
-        notes += (f"{how}: {shown}.",) if shown else ()
-    return names, notes
+        if shown:
+            yield f"{how}: {shown}."
 
 
 def only_wavelengths(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[Remark, ...]]:

@@ -23,6 +23,8 @@ _CODES = (-999.0, -9999.0, -99999.0, -99.0, 999.0, 9999.0, 99999.0)
 _FAR = 10.0
 # So few values in a row may well be equal.
 _FEW_VALUES = 5
+# So many measured values do not rise from row to row by chance: one of 10! orders does.
+_FEWEST_RISING = 10
 # Values that are a larger share of all are usual.
 _SELDOM = 0.05
 # Zero is suspicious if it is so many standard deviations of the other values away from all of them.
@@ -50,7 +52,7 @@ def suspects(table: Table, rows: Rows, response: str, *, groups: str | None) -> 
     yield from _summaries(table, set(numbers.tolist()))
     yield from _codes(X, y, names, response)
     yield from _flat(X, numbers)
-    yield from _counters(X, names, np.flatnonzero(np.isin(table.row_numbers, numbers)))
+    yield from _counters(X, names)
     if groups is None:
         yield from _repeated_rows(X, y, numbers)
 
@@ -109,11 +111,12 @@ def few_values(y: Array, response: str) -> Iterator[Remark]:
 
 
 def _fractions(table: Table, names: Sequence[str]) -> Iterator[Remark]:
-    found = [shortened(name) for name in names if name in table.percent]
-    if found:
-        are = "are" if len(found) > 1 else "is"
-        words = f"{listed(found)} {are} formatted as percent in the sheet: 12.3 % is 0.123 here."
-        yield _doubt("percent", words)
+    for everywhere, where in ((True, ""), (False, "in some rows only, ")):
+        found = [shortened(one) for one in names if table.percent.get(one) is everywhere]
+        if found:
+            are = "are" if len(found) > 1 else "is"
+            formatted = f"{listed(found)} {are} formatted as percent in the sheet"
+            yield _doubt("percent", f"{formatted}, {where}so that 12.3 % is 0.123 here.")
 
 
 def _summaries(table: Table, kept: set[int]) -> Iterator[Remark]:
@@ -198,11 +201,12 @@ def _flat(X: Array, numbers: Numbers) -> Iterator[Remark]:
         )
 
 
-def _counters(X: Array, names: Sequence[str], places: Numbers) -> Iterator[Remark]:
-    """Name predictors that number the rows; wavelengths never do."""
-    steps = X[0] - places[0]
-    near = np.flatnonzero(X[-1] - places[-1] == steps)
-    found = [names[j] for j in near.tolist() if np.all(X[:, j] - places == steps[j])]
+def _counters(X: Array, names: Sequence[str]) -> Iterator[Remark]:
+    """Name predictors that number the rows: whole numbers that rise from row to row."""
+    if len(X) < _FEWEST_RISING:
+        return
+    near = np.flatnonzero((X[0] % 1 == 0) & (X[0] < X[1]) & (X[-2] < X[-1])).tolist()
+    found = [names[j] for j in near if np.all(X[:, j] % 1 == 0) and np.all(np.diff(X[:, j]) > 0)]
     if found:
         yield _doubt(
             "row-numbers",

@@ -18,7 +18,6 @@ from plsdof.workbench.tables.blocks import FileBlocks, file_blocks
 from plsdof.workbench.tables.columns import (
     Labels,
     find_column,
-    in_order,
     listed,
     shortened,
     shortened_path,
@@ -26,7 +25,7 @@ from plsdof.workbench.tables.columns import (
 )
 from plsdof.workbench.tables.joining import JoinedReading, averaged_table, labels_of, measurements
 from plsdof.workbench.tables.reading import PARQUET, ZIP, files_in, holds_spectra
-from plsdof.workbench.tables.table import Note, Table, located
+from plsdof.workbench.tables.table import Note, Table, blank_notes, located
 
 # So many rows are named where they were dropped.
 _MOST_DROPPED = 40
@@ -490,20 +489,9 @@ def _streamed(
         progress=progress,
         reading=reading,
     )
-    left_out = [shortened(name) for name in blocks.left_out]
-    notes = blocks.notes
-    if left_out:
-        notes = (f"Left out, not numeric or without a name: {listed(left_out)}.", *notes)
-    if not request.features:
-        blocks.names, others = choosing.only_wavelengths(blocks.names)
-        notes += others
-    steps = request.steps
-    if steps != "none" and blocks.names != in_order(blocks.names):
-        raise InvalidInputError(
-            "the columns are not in the order of their numbers, as preprocessing needs them; put "
-            "them in order, or read the table into memory.",
-            mend=_IN_MEMORY,
-        )
+    # What the first rows tell of the columns is so in memory, too.
+    others = [find_column(one, blocks.known) for one in (*request.response, *request.apart)]
+    blocks.names, guessed = choosing.predictors(blocks.head, blocks.target, request, others)
     # Rows are chosen, and named, by a few columns of the table.
     texts = (*request.test_rows, *request.exclude_rows)
     named = [text.partition("=")[0] for text in texts if "=" in text]
@@ -511,9 +499,10 @@ def _streamed(
     table = blocks.table(wanted, source=str(file))
     if table.is_text(blocks.target):
         raise InvalidInputError(
-            f"{shortened(response)} holds text, such as {table.example(blocks.target)}; classes "
-            "need the table in memory.",
+            f"{shortened(response)} holds text{table.example(blocks.target)}; classes need the "
+            "table in memory.",
             mend=_IN_MEMORY,
         )
-    pieces = _Pieces(blocks=blocks, steps=steps, drawn=drawn)
+    notes = (*blocks.notes, *blank_notes(table.blank), *guessed)
+    pieces = _Pieces(blocks=blocks, steps=request.steps, drawn=drawn)
     return _problem(table, blocks.target, blocks.names, notes, request, reading, pieces)

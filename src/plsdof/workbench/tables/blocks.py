@@ -100,7 +100,7 @@ def file_blocks(
     unfit: set[str] = set()
     if columns is None:
         _require_one_kind(sources, wanted)
-        unfit = unfit.union(*(source.unfit for source in sources))
+        unfit = {name for name in wanted if any(one.head.is_text(name) for one in sources)}
     names = tuple(name for name in wanted if name not in unfit)
     with located(sources[0].path):
         if not names:
@@ -122,8 +122,8 @@ def file_blocks(
 def _require_one_kind(sources: Sequence[Source], names: Sequence[str]) -> None:
     """Refuse a column with text in some files and numbers in others, which is a mistake."""
     for name in names:
-        texts = [source for source in sources if name in source.unfit]
-        numbers = [source for source in sources if name not in source.unfit]
+        texts = [source for source in sources if source.head.is_text(name)]
+        numbers = [source for source in sources if not source.head.is_text(name)]
         if texts and numbers and not name.startswith("unnamed "):
             raise InvalidInputError(
                 f"{shortened_path(str(texts[0].path))}: column {shortened(name)} holds text, but "
@@ -168,9 +168,14 @@ class FileBlocks:
         return len(self.names)
 
     @property
+    def head(self) -> Table:
+        """The first file as far as it is in memory, with all its columns."""
+        return self._sources[0].head
+
+    @property
     def known(self) -> tuple[str, ...]:
         """The names of all columns of the files."""
-        return self._sources[0].head.names
+        return self.head.names
 
     @property
     def notes(self) -> tuple[Note, ...]:

@@ -167,7 +167,8 @@ def join_responses(
         frame=table.frame[kept].join(found),
         names=(*kept, *responses),
         notes=(*table.notes, *other.notes, note),
-        percent=table.percent.intersection(kept) | other.percent.intersection(responses),
+        percent={name: table.percent[name] for name in kept if name in table.percent}
+        | {name: other.percent[name] for name in responses if name in other.percent},
     )
 
 

@@ -216,11 +216,6 @@ class Source:
     n_rows: int | None
     likely_rows: int
 
-    @property
-    def unfit(self) -> set[str]:
-        """Columns with text in the first rows and no number."""
-        return {name for name in self.head.names if self.head.is_text(name)}
-
     def batches(self, names: Sequence[str] = ()) -> Iterator[Table]:
         """Yield the rows some at a time, with these columns or all."""
         yield self.head.select(names)
@@ -320,16 +315,6 @@ class _Parquet(Source):
     metadata: Any
     fields: dict[str, Any]
 
-    @property
-    def unfit(self) -> set[str]:
-        """Columns that do not hold numbers; one of nothing is one of missing values."""
-        types = _arrow("pyarrow").types
-        kinds = ("floating", "integer", "boolean", "decimal", "null")
-        tests = [getattr(types, f"is_{kind}") for kind in kinds]
-        return {
-            name for name, one in self.fields.items() if not any(test(one.type) for test in tests)
-        }
-
     def batches(self, names: Sequence[str] = ()) -> Iterator[Table]:
         names = names or self.head.names
         columns, first = [self.fields[name].name for name in names], 1
@@ -349,10 +334,7 @@ class _Parquet(Source):
 
     def _named(self, rows: Any, names: Sequence[str], first_row: int = 1) -> Table:
         frame = rows.to_pandas(ignore_metadata=True).set_axis(list(names), axis=1)
-        texts = frozenset(name for name in names if _is_text(frame[name]))
-        return replace(
-            self.head, frame=frame, names=tuple(names), declared_text=texts, first_row=first_row
-        )
+        return replace(self.head, frame=frame, names=tuple(names), first_row=first_row)
 
 
 def _open_parquet(path: Path, how: Reading) -> _Parquet:
@@ -375,6 +357,9 @@ def _open_parquet(path: Path, how: Reading) -> _Parquet:
         frame=text.require_pandas().DataFrame(columns=list(names)),
         names=names,
         described="Parquet",
+        declared_text=frozenset(
+            name for name, one in zip(names, columns, strict=True) if not _holds_numbers(one.type)
+        ),
         notes=notes,
         na=how.missing_numbers,
     )
@@ -392,9 +377,12 @@ def _arrow(name: str) -> Any:
     return text.extra_module(name, "pyarrow", "files", "Reading Parquet files")
 
 
-def _is_text(column: Any) -> bool:
-    values = column.cat.categories if hasattr(column, "cat") else column
-    return bool(text.require_pandas().api.types.infer_dtype(values) == "string")
+def _holds_numbers(kind: Any) -> bool:
+    """Whether a column of Parquet holds numbers; one of nothing is one of missing values."""
+    types = _arrow("pyarrow").types
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    kinds = ("floating", "integer", "boolean", "decimal", "null")
+    return any(getattr(types, f"is_{one}")(kind) for one in kinds)
 
 
 def open_sources(
@@ -572,6 +560,12 @@ def _from_rows(rows: list[Row], source: str, described: str, how: Reading) -> Ta
     # Numbers that are texts may have decimal commas.
     body = rows[place.body : _SAMPLE_ROWS]
     written = [[value for value in cells if isinstance(value, str)] for _, cells in body]
+    # Which columns are shown as percent, in some of these rows or in all.
+    columns = list(zip(*values[: len(body)], strict=True)) or [()] * len(names)
+    shown = {
+        name: {isinstance(one, Percent) for one in column if isinstance(one, int | float)}
+        for name, column in zip(names, columns, strict=True)
+    }
     # Blank rows among those below the names, which count.
     first = rows[place.body - 1][0]
     found = {number - first for number, _ in rows[place.body :]}
@@ -585,11 +579,6 @@ def _from_rows(rows: list[Row], source: str, described: str, how: Reading) -> Ta
         decimal=numbers.decimal_mark(written, certain=True),
         na=how.missing_numbers,
         blank=tuple(blank),
-        percent=frozenset(
-            name
-            for row in values[:1]
-            for name, value in zip(names, row, strict=True)
-            if isinstance(value, Percent)
-        ),
+        percent={name: len(kinds) == 1 for name, kinds in shown.items() if True in kinds},
     )
     return without(table, margins(table, unnamed))

@@ -1,9 +1,9 @@
 """A table, or a batch of its rows: names, numbers, what is neither, and what was guessed."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +65,8 @@ class Table:
         Texts of a first column without a name, which was left out; empty if there is none.
     blank : tuple of int
         Rows without any value, which were left out, by their numbers.
-    percent : frozenset of str
-        Columns that a sheet shows as percent, but stores as fractions.
+    percent : dict of bool
+        Columns that a sheet shows as percent, but stores as fractions; whether it does in all rows.
     counts : tuple of int
         How many rows of the file each row is the mean of; empty if they were not averaged.
     first_row : int
@@ -85,7 +85,7 @@ class Table:
     na: frozenset[float] = frozenset()
     row_names: tuple[str, ...] = ()
     blank: tuple[int, ...] = ()
-    percent: frozenset[str] = frozenset()
+    percent: Mapping[str, bool] = field(default_factory=dict)
     counts: tuple[int, ...] = ()
     first_row: int = 1
 
@@ -121,9 +121,9 @@ class Table:
         )
 
     def example(self, name: str) -> str:
-        """Return the first value of a column, for a message."""
+        """Return the first value of a column, for a message; nothing where there is none."""
         values = self.frame[name].dropna()
-        return shortened(str(values.iloc[0])) if len(values) else "nothing"
+        return f" (such as {shortened(str(values.iloc[0]))})" if len(values) else ""
 
     def numbers(self, names: tuple[str, ...], *, gaps: bool = True) -> Array:
         """Return some columns as an array, nan where a value is missing. Shape (rows, columns).
@@ -185,7 +185,7 @@ class Table:
     def _converted(self, name: str) -> Array:
         if name in self.declared_text:
             raise InvalidInputError(
-                f"column {shortened(name)} is not numeric but text, such as {self.example(name)}; "
+                f"column {shortened(name)} is not numeric but text{self.example(name)}; "
                 "leave it out, or store it as numbers.",
                 mend={"exclude": [name]},
             )
