@@ -203,7 +203,8 @@ def _packed(archive: zipfile.ZipFile, xml: bytes) -> io.BytesIO:
     )
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as made:
-        parts = {"xl/workbook.xml": _WORKBOOK % dates, "xl/worksheets/sheet1.xml": xml}
+        parts: dict[str, bytes | str] = {"xl/workbook.xml": _WORKBOOK % dates}
+        parts["xl/worksheets/sheet1.xml"] = xml
         own = {name: _part(archive, name) for name in (_TEXTS, _FORMATS)}
         for name, part in (parts | _RELATIONS | own).items():
             if part:
