@@ -18,6 +18,7 @@ import scipy.sparse
 
 from plsdof._core.filters import Filter, averaged
 from plsdof._core.inputs import Array, as_new_rows, as_sparse_rows, read_only
+from plsdof._core.rows import centred_times
 from plsdof._core.spectrum import BACKWARD, Decomposition, Spectrum
 from plsdof._core.standardize import Standardized, Units, centre_response
 from plsdof._core.threads import cached_property
@@ -28,8 +29,8 @@ _SAFETY = 20.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Decomposed:
-    """Standardised rows and their response in the basis of the singular vectors of X.
+class Exact:
+    """All models of one method in closed form. Arrays over models have one row per model.
 
     Attributes
     ----------
@@ -39,80 +40,6 @@ class Decomposed:
         Singular vectors of the standardised predictors.
     spectrum : Spectrum
         Eigenvalues and rotated response.
-    """
-
-    units: Units
-    decomposition: Decomposition
-    spectrum: Spectrum
-
-    @property
-    def n(self) -> float:
-        """Number of rows, or the sum of their weights."""
-        return self.spectrum.n
-
-    @property
-    def rank(self) -> int:
-        """Number of directions of X."""
-        return self.spectrum.rank
-
-    @property
-    def trace(self) -> float:
-        """Sum of squares of the standardised predictors."""
-        return self.spectrum.trace
-
-    @property
-    def total(self) -> float:
-        """Sum of squares of the centred response."""
-        return self.spectrum.total
-
-    @property
-    def x_mean(self) -> Array:
-        """Means of the predictors. Shape (p,)."""
-        return self.units.x_mean
-
-    @property
-    def x_scale(self) -> Array:
-        """What the predictors are divided by; inf where they do not vary. Shape (p,)."""
-        return self.units.x_scale
-
-    @property
-    def y_mean(self) -> float:
-        """Mean of the response."""
-        return self.units.y_mean
-
-    @property
-    def row_weight(self) -> Array | float:
-        """Weights of the rows, (n_rows,); 1.0 where there are none."""
-        return 1.0 if self.units.row_scale is None else self.units.row_scale**2
-
-    @property
-    def solver(self) -> str:
-        """How X was decomposed."""
-        return self.decomposition.solver
-
-    # From and to rows
-    # ----------------
-
-    def to_rows(self, rotated: Array) -> Array:
-        """Go from rotated coordinates (r, k) to training rows (n_rows, k), weights removed."""
-        rows = self.decomposition.to_samples(rotated)
-        return rows if self.units.row_scale is None else rows / self.units.row_scale[:, None]
-
-    def standardized_times(self, rows: Any, B: Array) -> Array:
-        """Return standardised new rows, dense or sparse, times B."""
-        return self.centred_times(rows, (B.T / self.units.x_scale).T)
-
-    def centred_times(self, rows: Any, B: Array) -> Array:
-        """Return (X_new - 1 mean') B for new rows, dense or sparse."""
-        return centred_times(rows, self.units.x_mean, B)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Exact(Decomposed):
-    """All models of one method in closed form. Arrays over models have one row per model.
-
-    Attributes
-    ----------
     filter : Filter
         Filter factors, Degrees of Freedom and their errors.
     make_filter : callable
@@ -122,6 +49,9 @@ class Exact(Decomposed):
         all; see `complete`.
     """
 
+    units: Units
+    decomposition: Decomposition
+    spectrum: Spectrum
     filter: Filter
     make_filter: Callable[[Spectrum], Filter]
     full: Callable[[], "Exact"] | None = None
@@ -188,7 +118,7 @@ class Exact(Decomposed):
 
     def slope(self, m: int) -> float:
         """Return the slope of fitted values on responses, z'(f z) / |y|^2."""
-        return float(self.rotated_fit[m] @ self.spectrum.z) / self.total
+        return float(self.rotated_fit[m] @ self.spectrum.z) / self.spectrum.total
 
     def scores(self, m: int) -> Array:
         """Return orthonormal scores of m components in rotated coordinates. Shape (r, m)."""
@@ -227,7 +157,7 @@ class Exact(Decomposed):
     @cached_property
     def fitted(self) -> Array:
         """Fitted values of the training rows with positive weight. Shape (K, n_rows)."""
-        return read_only(self.y_mean + self.to_rows(self.rotated_fit.T).T)
+        return read_only(self.units.y_mean + self.to_rows(self.rotated_fit.T).T)
 
     @cached_property
     def coef_error(self) -> Array:
@@ -246,6 +176,20 @@ class Exact(Decomposed):
 
     # From and to rows
     # ----------------
+
+    @property
+    def row_weight(self) -> Array | float:
+        """Weights of the rows, (n_rows,); 1.0 where there are none."""
+        return 1.0 if self.units.row_scale is None else self.units.row_scale**2
+
+    def to_rows(self, rotated: Array) -> Array:
+        """Go from rotated coordinates (r, k) to training rows (n_rows, k), weights removed."""
+        rows = self.decomposition.to_samples(rotated)
+        return rows if self.units.row_scale is None else rows / self.units.row_scale[:, None]
+
+    def standardized_times(self, rows: Any, B: Array) -> Array:
+        """Return standardised new rows, dense or sparse, times B."""
+        return centred_times(rows, self.units.x_mean, (B.T / self.units.x_scale).T)
 
     def rows_of_basis(self) -> Array:
         """Return U, an orthonormal basis of what X reaches, weights removed. Shape (n_rows, r)."""
@@ -271,12 +215,14 @@ class Exact(Decomposed):
         With sample weights w the first term is 1w'/sum(w).
         """
         U, inner = self.rows_of_jacobian(m)
-        return np.asarray(self.row_weight / self.n + inner @ (U.T * self.row_weight))
+        return np.asarray(self.row_weight / self.spectrum.n + inner @ (U.T * self.row_weight))
 
     def leverage(self, m: int) -> Array:
         """Return the diagonal of `jacobian`, without forming it. Shape (n_rows,)."""
         U, inner = self.rows_of_jacobian(m)
-        return np.asarray(self.row_weight * (1.0 / self.n + np.einsum("ij,ij->i", inner, U)))
+        return np.asarray(
+            self.row_weight * (1.0 / self.spectrum.n + np.einsum("ij,ij->i", inner, U))
+        )
 
     def residual_moments(self, m: int) -> tuple[float, float]:
         """Return the traces of B'B and (B'B)^2 with B = I - J, of the rows less their mean."""
@@ -342,22 +288,6 @@ def checked_rows(X_new: Any, p: int, names: tuple[str, ...] | None, *, sparse: b
     if sparse and scipy.sparse.issparse(X_new):
         return as_sparse_rows(X_new, p)
     return as_new_rows(X_new, p, names)
-
-
-def centred_times(rows: Any, mean: Array, B: Array) -> Array:
-    """Return (X_new - 1 mean') B for new rows, dense or sparse, which must not be filled."""
-    is_sparse: bool = scipy.sparse.issparse(rows)
-    return np.asarray(rows @ B - mean @ B if is_sparse else (rows - mean) @ B)
-
-
-def squared_distances(rows: Any, mean: Array, metric: Array | float) -> Array:
-    """Return ``sum_j metric_j (x_j - mean_j)^2`` of new rows, dense or sparse. Shape (n_new,)."""
-    share = np.broadcast_to(metric, mean.shape)
-    if isinstance(rows, np.ndarray):
-        return np.asarray(np.square(rows - mean) @ share)
-    # Sparse rows must not be filled.
-    squares = np.asarray(rows.power(2) @ share) - 2.0 * np.asarray(rows @ (mean * share))
-    return np.asarray(np.maximum(squares + mean**2 @ share, 0.0))
 
 
 def row_norms(rows: Array) -> Array:

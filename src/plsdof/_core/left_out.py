@@ -31,6 +31,7 @@ from plsdof._core.operators import (
     constant_columns,
 )
 from plsdof._core.recursion import FIRST_COMPONENTS, Run, run
+from plsdof._core.rows import centred_times
 from plsdof._core.spectrum import COUNTED
 from plsdof._core.standardize import LARGE, Observations
 from plsdof._core.threads import cached_property, threads_for_products
@@ -390,11 +391,7 @@ class Leverage:
     @np.errstate(over="ignore")  # a row beyond all measure has an infinite leverage
     def at(self, rows: Any) -> Array:
         """Return the leverages of new rows, dense or sparse. Shape (n_new,), or (n_new, K)."""
-        # (x - mean) first, for the digits where means are large; sparse rows must not be filled.
-        if isinstance(rows, np.ndarray):
-            scores = (rows - self.mean) @ self.rotations.T
-        else:
-            scores = rows @ self.rotations.T - self.rotations @ self.mean
+        scores = centred_times(rows, self.mean, self.rotations.T)
         return np.asarray(1.0 / self.n + np.square(scores) @ self.shares.T)
 
 

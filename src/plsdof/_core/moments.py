@@ -40,12 +40,14 @@ from plsdof._core.standardize import (
     Columns,
     Observations,
     Units,
+    about_mean,
     centre_response,
     centre_some,
     column_blocks,
     constant_between,
     require_enough,
     row_blocks,
+    scales_of,
     warn_constant_columns,
 )
 from plsdof.errors import InvalidInputError, NotAvailableError
@@ -146,18 +148,8 @@ class Moments:
         names = self.names or other.names
         if not (self.n_rows and other.n_rows):
             return replace(self if self.n_rows else other, names=names)
-        n = self.n + other.n
-        step = (other.mean - self.mean) + (other.rest - self.rest)
-        root = np.sqrt(self.n * (other.n / n)) * step
-        mean, rest = _two_sum(self.mean, self.rest + step * (other.n / n))
-        return Moments(
-            n=n,
-            n_rows=self.n_rows + other.n_rows,
-            mean=mean,
-            rest=rest,
-            xx=_sum_with_square(self.xx, other.xx, root[:-1]),
-            xy=self.xy + other.xy + root[-1] * root[:-1],
-            yy=self.yy + other.yy + float(root[-1]) ** 2,
+        return replace(
+            self._with(other, 1),
             lowest=np.minimum(self.lowest, other.lowest),
             highest=np.maximum(self.highest, other.highest),
             names=names,
@@ -168,21 +160,27 @@ class Moments:
 
         Digits are lost relative to the moments of all rows. Cost: O(p^2).
         """
-        n = self.n - other.n
         if not other.n_rows:
             return replace(self, lowest=_nothing(), highest=_nothing())
+        return self._with(other, -1)
+
+    def _with(self, other: "Moments", sign: int) -> "Moments":
+        """Return the moments with rows added, or taken off; no extrema."""
+        n, combined = self.n + sign * other.n, np.add if sign > 0 else np.subtract
         step = (other.mean - self.mean) + (other.rest - self.rest)
         root = np.sqrt(self.n * (other.n / n)) * step
-        mean, rest = _two_sum(self.mean, self.rest - step * (other.n / n))
-        taken = _sum_with_square(other.xx, np.zeros(1), root[:-1])
+        mean, rest = _two_sum(self.mean, self.rest + sign * step * (other.n / n))
+        d, only_squares = root[:-1], self.xx.ndim == 1
+        xx = d * d if only_squares else np.multiply.outer(d, d)  # the only new matrix
+        xx += other.xx
         return Moments(
             n=n,
-            n_rows=self.n_rows - other.n_rows,
+            n_rows=self.n_rows + sign * other.n_rows,
             mean=mean,
             rest=rest,
-            xx=np.subtract(self.xx, taken, out=taken),
-            xy=self.xy - (other.xy + root[-1] * root[:-1]),
-            yy=max(self.yy - (other.yy + float(root[-1]) ** 2), 0.0),
+            xx=combined(self.xx, xx, out=xx),
+            xy=combined(self.xy, other.xy + root[-1] * d),
+            yy=max(float(combined(self.yy, other.yy + float(root[-1]) ** 2)), 0.0),
             names=self.names,
         )
 
@@ -252,13 +250,11 @@ class Moments:
         require_enough(self.n_rows, self.n)
         constant = constant_between(self.lowest[:-1], self.highest[:-1], scale=scale)
         y_varies = self.y_varies
-        spread = np.sqrt(self.squares / (self.n - 1.0)) if scale else np.ones(len(self.xy))
-        spread[constant] = np.inf
         return Units(
             n=self.n,
             n_rows=self.n_rows,
             x_mean=read_only(self.mean[:-1]),
-            x_scale=read_only(spread),
+            x_scale=read_only(scales_of(self.squares, constant, self.n, scale=scale)),
             y_mean=float(self.mean[-1] if y_varies else self.lowest[-1]),
             row_scale=row_scale,
             names=names or self.names,
@@ -310,10 +306,7 @@ def moments_of(
     root = None if weights is None else np.sqrt(weights)
     ones = np.ones(len(X)) if root is None else root
     n = float(len(X)) if weights is None else float(weights.sum())
-    y_mean = float(y.mean()) if weights is None else float(weights @ y / n)
-    centred = y - y_mean
-    y_rest = float(centred.mean()) if weights is None else float(weights @ centred / n)
-    centred -= y_rest
+    centred, y_mean, y_rest = about_mean(y, weights)
     sides = np.stack([ones, centred if root is None else centred * root])
     xx, first = _sums(X, sides, root, centre, products)
     d = first[0] / n
@@ -380,14 +373,6 @@ def shifted_blocks(
         yield rows, part
 
 
-def _sum_with_square(a: Array, b: Array, d: Array) -> Array:
-    """Return a + b + dd', or its diagonal, with one matrix of memory."""
-    found = d * d if a.ndim == 1 else np.multiply.outer(d, d)
-    found += a
-    found += b
-    return np.asarray(found)
-
-
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     """Return fl(a + b) and its rounding error (Knuth)."""
     total = a + b
@@ -415,8 +400,7 @@ def gram_in_blocks(given: Observations, *, scale: bool = True) -> Gram | None:
     else:
         found = moments_of(X, given.y, given.weights, columns.centre, names=given.names)
         mean, rest = found.x_mean, found.rest[:-1]
-        x_scale = np.sqrt(found.squares / (given.n - 1.0)) if scale else np.ones(X.shape[1])
-        x_scale[columns.constant] = np.inf
+        x_scale = scales_of(found.squares, columns.constant, given.n, scale=scale)
     units = given.units(mean, x_scale, response.mean)
     rows = InMemory(X=X, shift=units.x_mean)
     products = StandardProducts(stored=rows, units=units, rest=rest)

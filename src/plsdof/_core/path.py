@@ -29,7 +29,7 @@ from plsdof._core.display import (
     plural,
 )
 from plsdof._core.dof_range import DofRange
-from plsdof._core.exact import Exact, centred_times, row_norms, squared_distances
+from plsdof._core.exact import Exact, row_norms
 from plsdof._core.inputs import (
     Array,
     as_choice,
@@ -43,6 +43,7 @@ from plsdof._core.objective import Loss
 from plsdof._core.plugins import quick_look
 from plsdof._core.recipe import Preparation, Recipe
 from plsdof._core.routes import is_accurate
+from plsdof._core.rows import centred_times, squared_distances
 from plsdof._core.standardize import Observations
 from plsdof._core.store import Predicted, Store
 from plsdof._core.threads import cached_property
@@ -347,10 +348,7 @@ class Path:
             return self._counted_at(rows)
         (x_mean, y_mean), n = run.centre, self.rows.require().n
         R = run.rotations(len(run.loadings))
-        if isinstance(rows, np.ndarray):
-            T = (rows - x_mean) @ R.T
-        else:  # sparse
-            T = np.asarray(rows @ R.T) - R @ x_mean
+        T = centred_times(rows, x_mean, R.T)
         away = squared_distances(rows, x_mean, run.metric)
         values, leverage = np.empty((2, len(R) + 1, len(T)))
         values[0], leverage[0] = y_mean, 1.0 / n

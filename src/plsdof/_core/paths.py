@@ -100,9 +100,7 @@ class ComponentPath(Path):
 
     def transform(self, X_new: Any) -> Array:
         """Return the scores of new rows, dense or sparse, on all components. Shape (n_new, M)."""
-        exact = self.exact
-        rotations = self.x_rotations / exact.units.x_scale[:, None]
-        return exact.centred_times(self.rows.new(X_new), rotations)
+        return self.exact.standardized_times(self.rows.new(X_new), self.x_rotations)
 
     def inverse_transform(self, scores: Any) -> Array:
         """Return the predictors that scores stand for, ``mean + scale * T P'``. (n_new, p).

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from plsdof._core.inputs import Array
 from plsdof._core.standardize import Observations, Units, tiles
@@ -83,6 +84,22 @@ class Stored(Protocol):
 
 # Products with rows
 # ------------------
+
+
+def centred_times(rows: Any, mean: Array, B: Array) -> Array:
+    """Return (X_new - 1 mean') B for new rows, dense or sparse, which must not be filled."""
+    is_sparse: bool = scipy.sparse.issparse(rows)
+    return np.asarray(rows @ B - mean @ B if is_sparse else (rows - mean) @ B)
+
+
+def squared_distances(rows: Any, mean: Array, metric: Array | float) -> Array:
+    """Return ``sum_j metric_j (x_j - mean_j)^2`` of new rows, dense or sparse. Shape (n_new,)."""
+    share = np.broadcast_to(metric, mean.shape)
+    if isinstance(rows, np.ndarray):
+        return np.asarray(np.square(rows - mean) @ share)
+    # Sparse rows must not be filled.
+    squares = np.asarray(rows.power(2) @ share) - 2.0 * np.asarray(rows @ (mean * share))
+    return np.asarray(np.maximum(squares + mean**2 @ share, 0.0))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

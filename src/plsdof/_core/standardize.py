@@ -283,13 +283,19 @@ def standardize_observations(given: Observations, *, scale: bool = True) -> Stan
         found.values[...] *= row_scale[:, None]
     response = centre_response(given.y, row_scale)
     units = given.units(found.mean, found.scale, response.mean)
-    # Entries that were rounded when they were made are off by eps of the largest, about.
-    entries = np.linalg.norm(columns.magnitude / found.scale) * math.sqrt(len(given.X))
     largest = 1.0 if row_scale is None else float(row_scale.max())
-    rounding = float(np.finfo(np.float64).eps * entries * largest)
+    rounding = largest * rounding_of_entries(columns.magnitude, found.scale, len(given.X))
     return Standardized(
         X=read_only(found.values), y=response.values, units=units, rounding=rounding
     )
+
+
+def rounding_of_entries(magnitude: Array, x_scale: Array, n: int) -> float:
+    """Return how far X may be off as entries were rounded when they were made, as a norm.
+
+    Each is off by eps of the largest one of its column, about.
+    """
+    return float(np.finfo(np.float64).eps * np.linalg.norm(magnitude / x_scale) * math.sqrt(n))
 
 
 def require_enough(n_rows: int, total: float) -> None:
@@ -317,12 +323,6 @@ def notice_relative(weights: Array) -> None:
             "relative weights use sample_weight / sample_weight.mean().",
             RelativeWeightsWarning,
         )
-
-
-def _mean(values: Array, weights: Array | None) -> Array:
-    if weights is None:
-        return np.asarray(values.mean(axis=0))
-    return np.asarray(weights @ values / weights.sum())
 
 
 # Columns: which of them vary, where their centres are, and their scales
@@ -442,15 +442,22 @@ def centre_some(
         squares += _weighted_squares(part, weights, rows)
     remainder /= n
     squares -= n * remainder**2
-    x_scale = np.sqrt(np.maximum(squares, 0.0) / (n - 1.0)) if scale else np.ones(len(centre))
-    # Takes a constant column out, whatever is divided by it.
-    x_scale[constant] = np.inf
+    x_scale = scales_of(squares, constant, n, scale=scale)
     for rows in blocks:
         part = values[rows]
         part -= remainder
         if scale or constant.any():
             part /= x_scale
     return Centred(values=values, mean=remainder, scale=x_scale)
+
+
+def scales_of(squares: Array, constant: npt.NDArray[np.bool_], n: float, *, scale: bool) -> Array:
+    """Return what columns are divided by, from their sums of squares (divisor n - 1), or ones.
+
+    Infinity takes a constant column out, whatever is divided by it.
+    """
+    spread = np.sqrt(np.maximum(squares, 0.0) / (n - 1.0)) if scale else np.ones(len(squares))
+    return np.where(constant, np.inf, spread)
 
 
 def tiles(X: Array) -> Iterator[tuple[slice, slice]]:
@@ -497,17 +504,26 @@ def response_varies(y: Array) -> bool:
     return not constant_between(y.min(), y.max(), "y")
 
 
+def about_mean(y: Array, weights: Array | None) -> tuple[Array, float, float]:
+    """Return y less its (weighted) mean, the mean, and what rounding of it leaves."""
+    mean = _mean(y, weights)
+    centred = y - mean
+    rest = _mean(centred, weights)
+    centred -= rest
+    return centred, mean, rest
+
+
+def _mean(y: Array, weights: Array | None) -> float:
+    return float(y.mean() if weights is None else weights @ y / weights.sum())
+
+
 def centre_response(y: Array, row_scale: Array | None = None) -> Response:
     """Centre a response by its (weighted) mean and weight its rows."""
     if not response_varies(y):
         return Response(values=read_only(np.zeros_like(y)), mean=float(y[0]))
-    weights = None if row_scale is None else row_scale**2
-    mean = float(_mean(y, weights))
-    centred = y - mean
-    remainder = float(_mean(centred, weights))
-    centred -= remainder
+    centred, mean, rest = about_mean(y, None if row_scale is None else row_scale**2)
     values = centred if row_scale is None else centred * row_scale
-    return Response(values=read_only(values), mean=mean + remainder)
+    return Response(values=read_only(values), mean=mean + rest)
 
 
 def warn_constant_columns(constant: npt.NDArray[np.bool_], names: tuple[str, ...] | None) -> None:

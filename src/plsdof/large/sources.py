@@ -39,6 +39,7 @@ from plsdof._core.standardize import (
     Units,
     notice_relative,
     observe,
+    rounding_of_entries,
     standardize_observations,
     warn_constant_columns,
 )
@@ -288,10 +289,9 @@ def standardized_factor(
     units = factor.moments.units(scale, names)
     matrix = _triangle(factor.matrix)
     X = matrix[:, :-1] / units.x_scale
-    size = factor.moments.magnitude[:-1] / units.x_scale
     n, largest = factor.moments.n_rows, float(np.linalg.norm(X, 2))
-    # The same limits as for all rows in memory, see `centre_columns` and `numerical_rank`.
-    entries = _EPS * np.sqrt(n) * float(np.linalg.norm(size))
+    # The same limits as for all rows in memory, see `numerical_rank`.
+    entries = rounding_of_entries(factor.moments.magnitude[:-1], units.x_scale, n)
     return Standardized(
         X=read_only(X),
         y=read_only(matrix[:, -1].copy()),

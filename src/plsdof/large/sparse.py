@@ -33,6 +33,7 @@ from plsdof._core.standardize import (
     centre_response,
     constant_between,
     observe,
+    scales_of,
     warn_constant_columns,
 )
 from plsdof._core.store import Predicted
@@ -131,13 +132,8 @@ def _standard_columns(given: Any, weights: Array, n: float, scale: bool) -> _Col
     if far.any():
         values = _shifted(values, shift)
         mean, squares = _moments(values, weights, n)
-    divisor = np.sqrt(squares / (n - 1.0)) if scale else np.ones(len(squares))
-    return _Columns(
-        values=values,
-        shift=shift,
-        offset=mean,
-        scale=np.where(constant, np.inf, divisor),
-    )
+    x_scale = scales_of(squares, constant, n, scale=scale)
+    return _Columns(values=values, shift=shift, offset=mean, scale=x_scale)
 
 
 def _column_of(block: Any) -> npt.NDArray[np.intp]:

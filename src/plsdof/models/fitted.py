@@ -128,7 +128,7 @@ class FittedPredictor(Predictor):
             prepare=first.prepared,
             method=first.path.recipe.method.name.rpartition(",")[2],
             parameter_name=first.path.parameter_name,
-            n=float(path.exact.n if path.given is None else path.given.n),
+            n=float(path.exact.spectrum.n if path.given is None else path.given.n),
             one_response=given.one_response,
             responses_named=response is not None or given.response_names is not None,
             responses=tuple(
@@ -405,7 +405,7 @@ class FittedResponse(Response):
             kept[:-most] = False
             factor, level = vectors[:, kept].T @ factor, level @ vectors[:, kept]
             if cut.any():  # what these add to the variance of each row on average
-                rest = math.sqrt(values[: len(cut)][cut].sum() / path.exact.n)
+                rest = math.sqrt(values[: len(cut)][cut].sum() / path.exact.spectrum.n)
                 factor, level = np.vstack([factor, 0 * factor[:1]]), np.append(level, rest)
         return Normal(factor=read_only(np.ascontiguousarray(factor)), level=read_only(level), df=df)
 
@@ -420,7 +420,7 @@ def _row_check(model: Model, rotations: Array) -> RowCheck:
     """Return what T^2 and Q of new rows need, of the model with most weight and its rotations."""
     path, m = diagnostics.as_score_path(model.path), model.index
     exact = path.exact.complete()
-    scale = distances.row_units(exact.x_scale)
+    scale = distances.row_units(exact.units.x_scale)
     facts: dict[str, Any] = {}
     limited = distances.has_left_out_limits(path)
     if limited:
