@@ -28,7 +28,6 @@ from plsdof._core.operators import (
     Operator,
     RowFolds,
     SingleRows,
-    constant_columns,
 )
 from plsdof._core.recursion import FIRST_COMPONENTS, Run, run
 from plsdof._core.rows import centred_times
@@ -583,14 +582,8 @@ def _moments(given: Observations, scale: bool, split: Split) -> Operator:
         repeated = times[kept] if weights is None else times[kept] * weights[kept]
         return moments_of(X[kept], y[kept], repeated.astype(np.float64), centre)
 
-    def look(low: Mask) -> Mask:
-        trained = split.training_weights(n, weights)
-        return constant_columns(low, lambda columns: X[:, columns], trained.__getitem__)
-
     if split.is_single:
-        rows = split.rows
-        left_out = X[rows], y[rows], None if weights is None else weights[rows]
-        return SingleRows(of(slice(None)), *left_out, scale=scale, look=look)
+        return SingleRows(of(slice(None)), split, given, scale=scale)
     tests = [evenly_spaced(test) for test in split.tests]
     left = [of(rows) for rows in tests]
     whole = reduce(Moments.merge, left) if split.is_partition(n) else of(slice(None))
@@ -604,12 +597,11 @@ def _moments(given: Observations, scale: bool, split: Split) -> Operator:
     return FoldMoments(
         whole,
         fits,
+        split,
+        given,
         scale=scale,
         project=project,
-        look=look,
-        fold=split.fold,
-        y=y[split.rows],
-        weights=None if weights is None else weights[split.rows],
+        take=lambda columns: X[:, columns],
     )
 
 
@@ -753,12 +745,13 @@ def _joined(runs: Sequence[Run], keep: bool) -> Run:
         own = [np.delete(one, -1, axis=axis) for one in parts[:-1]] if every else []
         return np.concatenate([*own, parts[-1]], axis=axis)
 
+    of_folds = ("residuals", "leverage", "error", "exhausted")
+    whole: dict[str, Any] = {
+        name: np.concatenate([getattr(one, name) for one in runs], axis=1) for name in of_folds
+    }
     return replace(
         runs[-1],
-        residuals=np.concatenate([one.residuals for one in runs], axis=1),
-        leverage=np.concatenate([one.leverage for one in runs], axis=1),
-        error=np.concatenate([one.error for one in runs], axis=1),
-        exhausted=np.concatenate([one.exhausted for one in runs], axis=1),
+        **whole,
         directions=joined("directions", every=keep),
         triangle=joined("triangle", every=keep),
         loadings=joined("loadings"),

@@ -16,7 +16,13 @@ import numpy.typing as npt
 from plsdof._core.folds import Integers, Split
 from plsdof._core.inputs import Array, read_only
 from plsdof._core.moments import Moments
-from plsdof._core.standardize import SMALLEST_SPREAD, Columns, constant_between, tiles
+from plsdof._core.standardize import (
+    SMALLEST_SPREAD,
+    Columns,
+    Observations,
+    constant_between,
+    tiles,
+)
 
 Mask = npt.NDArray[np.bool_]
 _EPS = float(np.finfo(np.float64).eps)
@@ -242,18 +248,21 @@ class _Features:
         total: Array,
         squares: Array,
         scale: bool,
-        look: Callable[[Mask], Mask],
-        fold: Integers,
-        y: Array,
-        weights: Array | None,
+        split: Split,
+        given: Observations,
+        take: Callable[[Integers], Array],
     ) -> None:
-        self.fold, self.y = fold, y
+        held, weights = split.rows, given.weights
+        self.fold, self.y = split.fold, given.y[held]
         self.n, self.residual, self.total = n, residual, np.maximum(total, 0.0)
         self.mean, self.ybar = mean[:, :-1], mean[:, -1]
         # Downdating loses digits relative to the moments of all rows.
         size = np.broadcast_to(whole.squares, squares.shape)
         low = squares <= np.maximum(_CANCELLED * size, _smallest(n[:, None], whole.mean[:-1]))
-        constant = look(low) if low.any() else None
+        constant = None
+        if low.any():
+            trained = split.training_weights(len(given.y), weights)
+            constant = constant_columns(low, take, trained.__getitem__)
         # Nothing is known of the scale of a column that varies in the held-out rows only, almost.
         squares = np.maximum(squares, _EPS * size)
         if scale:
@@ -264,7 +273,8 @@ class _Features:
                 self._inverse[constant] = 0.0
         extent = np.vecdot(size, self._inverse)
         self.metric = self._inverse[-1] / (extent[-1] or 1.0)
-        self.away = _away(extent, np.vecdot(squares, self._inverse), n, weights)
+        own = None if weights is None else weights[held]
+        self.away = _away(extent, np.vecdot(squares, self._inverse), n, own)
         self.extent = extent
 
     def forward(self, r: Array, out: Array) -> Array:
@@ -293,14 +303,15 @@ class FoldMoments(_Features):
         Of all rows.
     fitted : sequence of Moments
         Of the rows that each fold fits.
+    split : Split
+    given : Observations
+        Responses and weights.
     scale : bool
     project : callable
         From directions (F, k, p) and centres (F, p), fold by fold, to the scores (k, N) of the
         held-out rows.
-    look : callable
-        Tells which columns (F + 1, p) that may be constant in the training rows are.
-    fold, y, weights : (N,) arrays
-        The fold of every held-out row, fold after fold, its response and its weight, if any.
+    take : callable
+        From numbers of columns to these columns (n, k) of all rows.
 
     Notes
     -----
@@ -311,13 +322,12 @@ class FoldMoments(_Features):
         self,
         whole: Moments,
         fitted: Sequence[Moments],
+        split: Split,
+        given: Observations,
         *,
         scale: bool,
         project: Callable[[Array, Array], Array],
-        look: Callable[[Mask], Mask],
-        fold: Integers,
-        y: Array,
-        weights: Array | None,
+        take: Callable[[Integers], Array],
     ) -> None:
         fitted = [*fitted, whole]
         self._project = project
@@ -330,10 +340,9 @@ class FoldMoments(_Features):
             np.array([one.yy for one in fitted]),
             np.array([one.squares for one in fitted]),
             scale,
-            look,
-            fold,
-            y,
-            weights,
+            split,
+            given,
+            take,
         )
 
     def dual(self, a: Array, out: Array) -> None:
@@ -349,11 +358,8 @@ class SingleRows(_Features):
 
     Parameters
     ----------
-    whole, scale, look
-        As for `FoldMoments`.
-    rows, y : (F, p) and (F,) arrays
-        What the folds leave out.
-    weights : (F,) array or None
+    whole, split, given, scale
+        As for `FoldMoments`, of rows in memory.
 
     Notes
     -----
@@ -363,17 +369,15 @@ class SingleRows(_Features):
     def __init__(
         self,
         whole: Moments,
-        rows: Array,
-        y: Array,
-        weights: Array | None,
+        split: Split,
+        given: Observations,
         *,
         scale: bool,
-        look: Callable[[Mask], Mask],
     ) -> None:
-        self._S = whole.xx
-        centred = np.column_stack([rows, y]) - whole.mean
+        self._S, X, held = whole.xx, given.X, split.rows
+        centred = np.column_stack([X[held], given.y[held]]) - whole.mean
         centred -= whole.rest
-        w = np.ones(len(y)) if weights is None else weights
+        w = np.ones(len(held)) if given.weights is None else given.weights[held]
         n = whole.n - w
         # A row comes off by S - (n w / (n - w)) d d', with d the row less the means of all.
         self._rows, e = centred[:, :-1], centred[:, -1]
@@ -387,10 +391,9 @@ class SingleRows(_Features):
             np.append(whole.yy - whole.n * w / n * e**2, whole.yy),
             np.vstack([whole.squares - self._along * self._rows, whole.squares]),
             scale,
-            look,
-            np.arange(len(y)),
-            y,
-            weights,
+            split,
+            given,
+            lambda columns: X[:, columns],
         )
         # The row less the means of the others.
         self._apart = centred * (whole.n / n)[:, None]

@@ -28,7 +28,7 @@ from plsdof._core.inputs import (
 from plsdof._core.left_out import Problem, Way
 from plsdof._core.moments import Moments as Moments
 from plsdof._core.moments import block_moments, moments_of
-from plsdof._core.operators import FoldMoments, Mask, Operator, constant_columns
+from plsdof._core.operators import FoldMoments, Mask, Operator
 from plsdof._core.recipe import Recipe
 from plsdof._core.rows import Block, StandardProducts
 from plsdof._core.spectrum import FORMED, Gram, formed
@@ -449,19 +449,14 @@ def _by_moments(stored: Streamed, given: Observations, scale: bool, split: Split
     left = [one.lowered(level) for one in left]
     whole = stored.moments.lowered(level)
 
-    def look(low: Mask) -> Mask:
-        trained = split.training_weights(stored.shape[0], given.weights)
-        return constant_columns(low, stored.columns, trained.__getitem__)
-
     return FoldMoments(
         whole,
         [whole.without(one) for one in left],
+        split,
+        given,
         scale=scale,
         project=partial(_projected, stored, split),
-        look=look,
-        fold=split.fold,
-        y=given.y[split.rows],
-        weights=None if given.weights is None else given.weights[split.rows],
+        take=stored.columns,
     )
 
 
