@@ -407,7 +407,11 @@ class Analysis(About):
             ),
             created=self.created,
         )
-        return found | words.mixed_in_words(self.model) | {"solver": self.path.exact.decomposition.solver}
+        return (
+            found
+            | words.mixed_in_words(self.model)
+            | {"solver": self.path.exact.decomposition.solver}
+        )
 
     @cached_property
     def remarks(self) -> tuple[Remark, ...]:
