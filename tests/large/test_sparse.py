@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from plsdof import pls_path
 from plsdof._core.standardize import standardize
 from plsdof.errors import ConstantColumnWarning, InvalidInputError, RelativeWeightsWarning
 from plsdof.large.sparse import read_sparse
@@ -166,6 +167,18 @@ def test_constant_columns_are_kept_with_infinite_scale():
     assert_same(gram, dense)
     assert np.flatnonzero(np.isinf(gram.units.x_scale)).tolist() == [6, 8]
     assert np.trace(gram.matrix) == pytest.approx(10 * 39)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_columns_that_hardly_vary_have_no_coefficient_by_the_recursion(scale):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(61, 5)) * [0.02, 20.0, 1.0, 90.0, 0.5] + [4.0, -9.0, 0.0, 2.0, 15.0]
+    X[:, 2] = -1e5 * (1 + 1e-13 * rng.normal(size=61))
+    given, y = scipy.sparse.csr_array(X), X @ [1.0, 0.3, 0.0, -1.0, 2.0] + rng.normal(size=61)
+    with pytest.warns(ConstantColumnWarning, match="'2'"):
+        path = pls_path(given, y, 3, scale=scale)
+    assert path.coef[:, 0].any()
+    assert not path.coef[:, 2].any()
 
 
 def test_constant_columns_far_from_zero_stay_constant_with_weights():

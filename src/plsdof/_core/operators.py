@@ -130,15 +130,15 @@ class RowFolds(_Samples):
         self._is_apart = bool(np.any(nf * self.mean**2 > _APART * gross))
         self._inverse_metric = inverse_metric
         squares = gross - nf * self.mean**2
+        low = squares <= np.maximum(_CANCELLED * gross, _smallest(nf, self.shift + self.mean))
+        take = X.columns if self._stored is not None else lambda k: X[:, k]
         if scale:
-            low = squares <= np.maximum(_CANCELLED * gross, _smallest(nf, self.shift + self.mean))
-            constant = None
-            if low.any():
-                take = X.columns if self._stored is not None else lambda k: X[:, k]
-                constant = constant_columns(low, take, W.__getitem__, squares)
+            constant = constant_columns(low, take, W.__getitem__, squares) if low.any() else None
             self._inverse = _inverse(squares, constant, nf)
         else:
             self._inverse = np.full((1, X.shape[1]), _common_unit(gross[-1], self.n[-1]))
+            if self._stored is not None:  # in memory they are zero already
+                self._inverse[constant_columns(low[-1:], take, lambda _: W[-1])] = 0.0
         self.extent = extent = np.vecdot(gross, self._inverse)
         self.trace = np.maximum(np.vecdot(squares, self._inverse), _EPS * extent)
         self.away = _away(np.vecdot(gross[-1], self._inverse), extent, self.n, weights)
