@@ -1,4 +1,4 @@
-"""What a calibration needs: variables that matter, rows that do not fit."""
+"""What a calibration needs: preprocessing, figures of merit, diagnostics, checks, transfer."""
 
 import lazy_loader as lazy
 

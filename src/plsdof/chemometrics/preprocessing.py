@@ -124,11 +124,10 @@ class _Training:
     def rows(self) -> Block:
         """The rows themselves."""
         if self.block is None:
-            mean = "use msc, whose reference is the mean"
-            advice = mean if self.step == "msc" else "read it into memory (--in-memory)"
             raise InvalidInputError(
-                f"{self.step} needs all rows at once, but the table is read piece by piece; "
-                f"{advice}."
+                f"{self.step} needs all rows at once, but the table is read piece by piece; read "
+                "it into memory.",
+                mend={"in_memory": True},
             )
         return self.block
 

@@ -1,4 +1,4 @@
-"""Curves over the models of a path and over Degrees of Freedom, and one figure of a whole model."""
+"""Curves over the models of a path and over Degrees of Freedom, and one figure of a model."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self

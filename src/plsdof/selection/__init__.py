@@ -1,4 +1,4 @@
-"""Which model: criteria, cross-validation, choices with one more parameter."""
+"""Which model: cross-validation of any path, and rules of choice on it."""
 
 import lazy_loader as lazy
 
