@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from plsdof import PLSRegressor, pls_path
 from plsdof.chemometrics import distances as monitoring
-from plsdof.chemometrics.distances import outliers
+from plsdof.chemometrics.unusual import outliers
 from plsdof.errors import InvalidInputError
 from plsdof.large import Moments
 

@@ -9,7 +9,7 @@ from _helpers.made_results import made_result
 
 import plsdof
 from plsdof._core.criteria import CRITERIA
-from plsdof.chemometrics.distances import outliers
+from plsdof.chemometrics.unusual import outliers
 from plsdof.datasets import load_ozone
 from plsdof.errors import MissingExtraError
 from plsdof.inference.intervals import (

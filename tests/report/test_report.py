@@ -28,7 +28,7 @@ from plsdof import (
     pls_path,
 )
 from plsdof.chemometrics import explained_variance
-from plsdof.chemometrics.distances import outliers
+from plsdof.chemometrics.unusual import outliers
 from plsdof.datasets import load_ozone, make_spectra
 from plsdof.errors import InvalidInputError, MissingExtraError, NotAvailableError
 from plsdof.inference.intervals import (

@@ -10,7 +10,6 @@ from .discriminant import LeftOutClasses as LeftOutClasses
 from .discriminant import class_errors as class_errors
 from .distances import contributions as contributions
 from .distances import hotelling_t2 as hotelling_t2
-from .distances import outliers as outliers
 from .distances import q_residuals as q_residuals
 from .merit import figures_of_merit as figures_of_merit
 from .preprocessing import Preprocessor as Preprocessor
@@ -18,3 +17,4 @@ from .preprocessing import preprocessed as preprocessed
 from .samples import split_rows as split_rows
 from .search import SelectedPLSRegressor as SelectedPLSRegressor
 from .transfer import fit_transfer as fit_transfer
+from .unusual import outliers as outliers

@@ -34,8 +34,8 @@ from plsdof._core.remarks import Remark
 from plsdof._core.standardize import as_observations
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
-from plsdof.chemometrics.distances import OutlierTable, outliers
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
+from plsdof.chemometrics.unusual import OutlierTable, outliers
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import (
     CoefficientInference,

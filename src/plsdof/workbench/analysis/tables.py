@@ -11,8 +11,9 @@ from plsdof._core.display import parameter_column, plural
 from plsdof._core.inputs import Array
 from plsdof._core.paths import PLSPath
 from plsdof.chemometrics.diagnostics import explained_variance, selectivity_ratio, vip
-from plsdof.chemometrics.distances import OutlierTable, standardized_rows
+from plsdof.chemometrics.distances import standardized_rows
 from plsdof.chemometrics.merit import HEADINGS, RMSE_NAMES, FiguresOfMerit
+from plsdof.chemometrics.unusual import OutlierTable
 from plsdof.inference.summary import JACKKNIFE
 from plsdof.workbench.analysis.analysis import Analysis, has_scores
 from plsdof.workbench.analysis.data import Rows, TableProblem

@@ -19,12 +19,8 @@ from plsdof.chemometrics.diagnostics import (
     vip,
     window_weights,
 )
-from plsdof.chemometrics.distances import (
-    outliers,
-    row_leverage,
-    score_spread,
-    standardized_rows,
-)
+from plsdof.chemometrics.distances import score_spread, standardized_rows
+from plsdof.chemometrics.unusual import outliers, row_leverage
 from plsdof.inference.intervals import CoefficientInference, simultaneous_band
 from plsdof.inference.resampling import PermutationTest
 from plsdof.inference.summary import JACKKNIFE
