@@ -421,7 +421,7 @@ class House:
         """Return what a page says; its numbers are as the result rounds them."""
         made, sides = of_fit(content["result"]), ("doubts", "notes", "guesses")
         made.remarks = [one for side in sides for one in content.get(side, ())]
-        made.remarks += [content.get("error_words", ""), content.get("search", "")]
+        made.remarks += [text for _, text in content["sentences"]]
         place = content.get("chosen", 0) - content.get("first", 0)
         made.remarks += [one["reason"] for one in content.get("details", ())[place : place + 1]]
         self.ask("python", asked)

@@ -409,7 +409,7 @@ def test_the_demo_shows_the_fit_of_the_gasolines(tmp_path):
     assert max(map(len, shown.splitlines())) <= 80
     found = run_json("fit", GASOLINE, "-r", "octane", "--preprocess", "auto")
     assert found["choice"]["parameter"] == chosen.n_components_
-    assert "How many components" in file.read_text(encoding="utf-8")
+    assert "What was found" in file.read_text(encoding="utf-8")
     assert "--report" in refused("demo", "--report", tmp_path / "demo.pdf")
 
 

@@ -187,7 +187,6 @@ def test_details_of_a_model_are_those_of_the_library(ozone, ozone_page, ozone_an
 def test_strongest_coefficients_lead_by_their_statistic(ozone, ozone_page, ozone_analysis):
     inference = coefficient_inference(ozone_analysis.model)
     best = int(np.argmax(np.abs(inference.statistic)))
-    assert ozone_page.data["clearest"][0] == ozone[0].columns[best]
     assert f"The clearest belong to {ozone[0].columns[best]}" in ozone_page.words()
 
 
@@ -203,8 +202,7 @@ def test_flags_of_rows_are_bits_and_the_most_severe_come_first(ozone_page, ozone
     rows = ozone_page.data["rows"]
     assert [one["row"] for one in rows["suspects"]] == worst
     flagged = np.count_nonzero(table.n_flags)
-    assert rows["flagged"] == flagged
-    assert f" and {flagged - 5} more; row 1 is the first" in ozone_page.words()
+    assert f"; {flagged - 5} more" in ozone_page.words()
 
 
 def test_every_number_in_the_text_is_the_number_of_the_data(ozone_page):
@@ -315,8 +313,7 @@ def test_rows_are_called_by_their_labels(ozone, tmp_path):
     assert page.data["rows"]["labels"][:2] == ["day <0>", "day <1>"]
     suspects = page.data["rows"]["suspects"]
     assert [one["name"] for one in suspects] == [f"day <{one['row'] - 1}>" for one in suspects]
-    assert f"look at? {suspects[0]['name']} ({suspects[0]['why']})" in page.words()
-    assert "row 1 is the first row" not in page.words()
+    assert f"({suspects[0]['name']!r}): {suspects[0]['why']}" in page.words()
     with pytest.raises(InvalidInputError):
         report(tmp_path, X, y, of={"labels": ["a", "b"]})
 

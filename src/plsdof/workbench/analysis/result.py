@@ -69,6 +69,20 @@ def in_number(value: Any, error: float | None = None, digits: int = DIGITS) -> A
     return None if text == "-" else float(text)
 
 
+def with_error(value: float, error: float) -> str:
+    """Write a number and its error, both with two digits of the error.
+
+    Examples
+    --------
+    >>> with_error(0.61234, 0.0512), with_error(1234.5, 140.2), with_error(1.38, 1.42)
+    ('0.612 ± 0.051', '1234 ± 140', '1.4 ± 1.4')
+    >>> with_error(2.5, 0.0), with_error(float("nan"), 1.0)
+    ('2.500', '-')
+    """
+    known = 0 < error < np.inf and np.isfinite(value)
+    return in_text(value, error) + (f" ± {in_text(error, error)}" if known else "")
+
+
 # What there is to say
 # --------------------
 
@@ -85,18 +99,26 @@ class Fact:
     unit : str
     error : float or None
         What it is rounded by.
+    words : str
+        What people read instead, such as a range.
     """
 
     value: Any
     label: str = ""
     unit: str = ""
     error: float | None = None
+    words: str = ""
 
     @property
     def text(self) -> str:
         """The value as people read it."""
         unit = "" if self.value is None else self.unit
-        return in_text(self.value, self.error) + unit
+        return self.words or in_text(self.value, self.error) + unit
+
+    @property
+    def with_error(self) -> str:
+        """The value and its standard error as people read them."""
+        return with_error(self.value, self.error or 0.0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

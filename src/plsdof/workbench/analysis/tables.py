@@ -1,5 +1,6 @@
 """An analysis as a `Result`: every number, column and sentence that doors show of it."""
 
+from dataclasses import replace
 from pathlib import Path as File
 from typing import Any
 
@@ -52,7 +53,7 @@ def result_of(analysis: Analysis) -> Result:
     }
     return Result(
         title=title(analysis.data, analysis.request.scales),
-        facts=_facts(analysis),
+        facts=facts_of(analysis),
         tables={name: table for name, table in tables.items() if table.columns},
         remarks=analysis.remarks,
         pictures=_pictures(analysis),
@@ -131,7 +132,8 @@ _SENTENCES = {
 }
 
 
-def _facts(analysis: Analysis) -> dict[str, Fact]:
+def facts_of(analysis: Analysis) -> dict[str, Fact]:
+    """Return numbers and sentences of a fit."""
     chosen, model, test = analysis.selection, analysis.model, analysis.test
     spread, path = analysis.dof_range, analysis.path
     sentences = {
@@ -155,12 +157,18 @@ def _facts(analysis: Analysis) -> dict[str, Fact]:
         "sigma.level": analysis.request.level,
     }
     found |= {name: Fact(value=value) for name, value in facts.items()}
-    found |= _noise(analysis) | _intercept(analysis)
+    found["choice.dof"] = replace(found["choice.dof"], words=str(spread or ""))
+    part = 100 * analysis.r_squared
+    found["explained"] = Fact(value=part, label="explained", unit="%", error=1.0)
     if analysis.average is not None:
         errors, known = {"chosen": model, "average": analysis.average}, analysis.errors_known_to
         found |= {f"errors.{k}": Fact(value=m.rmse, error=known) for k, m in errors.items()}
+        found["errors.chosen"] = replace(found["errors.chosen"], label="typical error")
     if test is not None:
         found |= named("test", {"source": test.rows.source, "inside": test.inside})
+        known = test.merit.rmse / np.sqrt(2 * len(test.predicted))
+        found["test.rmse"] = Fact(value=test.merit.rmse, label="error of the test", error=known)
+    found |= _noise(analysis) | _intercept(analysis)
     if (search := analysis.search) is not None:
         inside = search.found
         cost = {"dof": search.dof.value, "dof_std_error": search.dof.std_error}

@@ -25,8 +25,8 @@ from plsdof.plotting.style import feature_axis, is_spectrum, readable
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import Rows, TableProblem
-from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, Result, in_text
-from plsdof.workbench.analysis.tables import merit_table
+from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, Result, in_text, with_error
+from plsdof.workbench.analysis.tables import facts_of, merit_table
 from plsdof.workbench.app.session import Options, Tools, arguments, key_of
 from plsdof.workbench.report._numbers import evenly_spaced, rounded
 from plsdof.workbench.report.content import MOST_MODELS, View, classes, report_content
@@ -53,6 +53,9 @@ _MOST_CLASSES, _FEWEST_OF_A_CLASS = 10, 2
 _READING = ("sheet", "header_row", "skip_rows", "transpose", "na")
 # Of intervals and limits, unless a trial has another.
 LEVEL = Request().level
+# Numbers of a result that stand in the rail, and those of them that have a standard error.
+_IN_RAIL = ("errors.chosen", "test.rmse", "choice.dof", "explained")
+_ESTIMATED = ("errors.chosen", "test.rmse")
 # What is written, and how its file ends.
 ENDINGS = {"report": ".html", "model": ".json", "out": ".xlsx", "plot": ".svg"}
 
@@ -219,7 +222,8 @@ class Workbench:
         classes_shown, found, content = None, None, None
         if isinstance(analysis, ClassAnalysis):
             found = said_content(analysis.result)
-            parts = {"found": fragment("said", found | {"notes": []})}
+            silent = found | {"notes": [], "doubts": []}
+            parts = {name: fragment(name, silent) for name in ("found", "tables")}
             classes_shown = _class_pictures(analysis)
         else:
             with quietly():
@@ -466,20 +470,6 @@ def _cell(value: Any) -> str:
 # ------------------------------------------------------------
 
 
-def with_error(value: float, error: float) -> str:
-    """Write a number and its error, both with two digits of the error.
-
-    Examples
-    --------
-    >>> with_error(0.61234, 0.0512), with_error(1234.5, 140.2), with_error(1.38, 1.42)
-    ('0.612 ± 0.051', '1234 ± 140', '1.4 ± 1.4')
-    >>> with_error(2.5, 0.0), with_error(float("nan"), 1.0)
-    ('2.500', '-')
-    """
-    known = 0 < error < np.inf and np.isfinite(value)
-    return in_text(value, error) + (f" ± {in_text(error, error)}" if known else "")
-
-
 def answer(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
     """Return what the rail says: the size, its error, what is as good, remarks with their mends."""
     if isinstance(analysis, ClassAnalysis):
@@ -489,27 +479,19 @@ def answer(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
         facts += [("Complexity", in_text(m.dof_, TWO_DECIMALS))]
         title, said = plural(int(m.n_components_), "component"), analysis.remarks
         return {"title": title, "facts": facts, "remarks": list(map(_remark, said))}
-    model, left, facts = analysis.model, analysis.left_out, []
-    if analysis.selection.recipe_name:
-        facts += [("preparation", analysis.selection.recipe_name)]
-    if left is not None:
-        squares = model.left_out_residuals**2
-        spread = np.std(squares) / (2 * model.rmse * np.sqrt(len(squares))) if model.rmse else 0.0
-        facts += [("typical error", with_error(model.rmse, spread))]
-    if analysis.test is not None:
-        facts += [("error of the test", significant(analysis.test.merit.rmse))]
+    model, left, found = analysis.model, analysis.left_out, facts_of(analysis)
+    facts = [("preparation", analysis.selection.recipe_name)]
+    facts += [
+        (one.label, one.with_error if name in _ESTIMATED else one.text)
+        for name, one in found.items()
+        if name in _IN_RAIL
+    ]
     if left is not None and not model.is_average and analysis.index < len(left.rss):
         near = left.parameters[as_good(left, analysis.index)]
         if len(near) > 1:
             facts += [("as good", f"{near.min():g} to {near.max():g}")]
-    facts += [("Degrees of Freedom", _dof(analysis))]
-    facts += [("explained", f"{100 * analysis.r_squared:.1f} %")]
-    return {"title": model.label, "facts": facts, "remarks": [_remark(o) for o in analysis.remarks]}
-
-
-def _dof(analysis: Analysis) -> str:
-    """Return the Degrees of Freedom: a range where they are not stable."""
-    return str(analysis.dof_range or in_text(analysis.model.dof, TWO_DECIMALS))
+    facts = [(name, text) for name, text in facts if text]
+    return {"title": model.label, "facts": facts, "remarks": list(map(_remark, analysis.remarks))}
 
 
 def _class_pictures(analysis: ClassAnalysis) -> dict[str, Any]:
@@ -579,7 +561,7 @@ def summary(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
         curve = model.left_out_.error
         parameters = np.arange(len(curve), dtype=np.float64)
     else:
-        label, dof = analysis.model.label, _dof(analysis)
+        label, dof = analysis.model.label, facts_of(analysis)["choice.dof"].text
         texts = merit_table(analysis.merit).columns["rmse"].texts()
         rmse = [float(one.rmse) for one in analysis.merit.values()]
         errors = dict(zip(analysis.merit, zip(rmse, texts, strict=True), strict=True))

@@ -1,5 +1,6 @@
 """Everything a report says about an analysis, as one dictionary: the page's embedded data."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from plsdof._core.display import model_in_words
 from plsdof._core.inputs import Array
 from plsdof._core.model import Model
 from plsdof._core.paths import PLSPath
+from plsdof._core.remarks import Remark
 from plsdof._core.threads import cached_property
 from plsdof.chemometrics.diagnostics import (
     Diagnostic,
@@ -45,8 +47,8 @@ _FEWEST_MODELS = 5
 # Draws for the band of all coefficients, of the chosen model and of others: the critical value is
 # off by about 1% or 2%.
 _DRAWS, _FEW_DRAWS = 2000, 500
-# Predictors and rows that sentences name.
-_MOST_NAMED = 5
+# Rows and predictors that sentences name.
+_MOST_NAMED, _MOST_CLEAR = 5, 3
 # How much of large tables is drawn.
 _MOST_SPECTRA = 80
 _MOST_POINTS = 500
@@ -190,7 +192,7 @@ def report_content(analysis: Analysis, most_models: int | None = None) -> dict[s
     Of ``most_models`` around the chosen one there are details, and no long tables: both take time.
     """
     view, data = View(analysis=analysis, most_models=most_models or MOST_MODELS), analysis.data
-    result = result_of(analysis)
+    result, details = result_of(analysis), [_details(view, place) for place in view.shown]
     if most_models is not None:
         result = replace(result, tables={"merit": result.tables["merit"]})
     return {
@@ -201,9 +203,6 @@ def report_content(analysis: Analysis, most_models: int | None = None) -> dict[s
         "n": rounded_one(analysis.path.exact.spectrum.n),
         "p": view.rows.shape[1],
         "level": rounded_one(100 * view.level),
-        "choice": analysis.reason,
-        "error_words": analysis.errors,
-        "dof_range": str(analysis.dof_range or ""),
         "chosen": view.chosen,
         "average": view.chosen if view.is_average else None,
         "heaviest": view.heaviest,
@@ -215,17 +214,16 @@ def report_content(analysis: Analysis, most_models: int | None = None) -> dict[s
         "rows": _row_facts(view),
         "test": _test_facts(view),
         "excluded": None,
-        "clearest": _clearest(view),
-        "details": [_details(view, place) for place in view.shown],
+        "details": details,
         "spectra": _spectra(view),
         "components": _components(view),
         "opls": _opls(view),
         "recipes": _recipes(view),
         "permutation": None if analysis.permutation is None else _permuted(analysis.permutation),
-        "search": "" if analysis.search is None else readable(analysis.search.words, 900),
         **_notes(view),
         "recipe": [[name, readable(text, 400)] for name, text in analysis.recipe.items()],
-        **in_tables(result),
+        **(found := in_tables(result)),
+        "sentences": [*found["sentences"], ["What matters", _what_matters(view, details)]],
     }
 
 
@@ -235,7 +233,7 @@ def in_tables(result: Result) -> dict[str, Any]:
         "title": readable(result.title, 200),
         "sentences": [[label, readable(text, 900)] for label, text in result.sentences.items()],
         "result": _visible(plain(result.to_dict(MOST_FEATURES))),
-        "numbers": [[readable(one.label), name] for name, one in result.numbers.items()],
+        "numbers": [[readable(one.label), one.text] for one in result.numbers.values()],
         "tables": [
             {
                 "name": name,
@@ -264,37 +262,31 @@ def _visible(value: Any) -> Any:
     return readable(value, 900) if isinstance(value, str) else value
 
 
-def _notes(view: View) -> dict[str, list[str]]:
-    """Return the remarks by rank: likely mistakes, what is worth knowing, and what was guessed.
+def ranked(remarks: Iterable[Remark]) -> dict[str, list[str]]:
+    """Return remarks by rank: likely mistakes, what is worth knowing, and what was guessed."""
+    found: dict[str, list[str]] = {"doubts": [], "notes": [], "guesses": []}
+    for one in remarks:
+        rank = "guesses" if one.key == "data" else "notes" if one.severity == "note" else "doubts"
+        found[rank].append(readable(one.words, 600))
+    return found
 
-    What the page leaves out is worth knowing, too.
-    """
+
+def _notes(view: View) -> dict[str, list[str]]:
+    """Return the remarks by rank; what the page leaves out is worth knowing, too."""
     analysis = view.analysis
-    # What the text of the page says already.
-    places = {"search": "", "data": "guesses"}
-    apart = {
-        one: places.get(one.key, "doubts")
-        for one in analysis.remarks
-        if one.key in places or one.severity != "note"
-    }
-    found = [one.words for one in analysis.remarks if one not in apart]
-    data = analysis.data
-    if len(view.y) < data.shape[0]:
-        found.append(said("sample", shown=len(view.y), total=data.shape[0]).words)
+    found = ranked(analysis.remarks)
+    if len(view.y) < analysis.data.shape[0]:
+        found["notes"].append(said("sample", shown=len(view.y), total=analysis.data.shape[0]).words)
     if view.is_average and analysis.leading is analysis.model and view.pls is not None:
-        found.append(
+        found["notes"].append(
             "An average has no components of its own: T², Q, leverage, studentised residuals, VIP "
             f"and selectivity ratio are those of the model with most weight, "
             f"{analysis.path.label(analysis.index)}."
         )
     total = len(analysis.order) + view.is_average
     if len(view.shown) < total and view.most_models == MOST_MODELS:
-        found.append(f"The page describes {len(view.shown)} of {total} models in detail.")
-    ranked: dict[str, list[str]] = {"doubts": [], "notes": found, "guesses": []}
-    for one, place in apart.items():
-        if place:
-            ranked[place].append(one.words)
-    return {name: [readable(text, 600) for text in texts] for name, texts in ranked.items()}
+        found["notes"].append(f"The page describes {len(view.shown)} of {total} models in detail.")
+    return found
 
 
 def _features(view: View) -> dict[str, Any]:
@@ -449,13 +441,22 @@ def _curve(view: View, place: int, inference: CoefficientInference | None) -> di
     }
 
 
-def _clearest(view: View) -> list[str]:
-    """Name the predictors whose coefficients in the chosen model are clearest."""
-    about = view.about[view.chosen]
+def _what_matters(view: View, details: list[dict[str, Any]]) -> str:
+    """Say how many coefficients of the chosen model are clear, and name the clearest."""
+    about, mine = view.about[view.chosen], details[view.chosen - view.shown.start]
+    if about.no_inference is not None:
+        return about.no_inference.words
     coef, inference = about.leading.coef, about.inference
     size = coef * view.rows.std(axis=0) if inference is None else inference.statistic
-    first = np.argsort(-np.abs(size), kind="stable")[:_MOST_NAMED]
-    return [readable(view.axis.names[j], 40) for j in first if coef[j]]
+    first = np.argsort(-np.abs(size), kind="stable")[:_MOST_CLEAR]
+    names = ", ".join(readable(view.axis.names[j], 40) for j in first if coef[j])
+    if not names:
+        return "This model uses no predictor."
+    return (
+        f"Taken one at a time, {mine['distinct']} of {len(coef)} coefficients have a "
+        f"{100 * view.level:g}% interval that does not contain zero; allowing for all of them at "
+        f"once, {mine['distinct_at_once']} do. The clearest belong to {names}."
+    )
 
 
 # The rows: fit, residual, leverage and distances from the model
@@ -500,7 +501,6 @@ def _row_facts(view: View) -> dict[str, Any]:
     return _facts(view.analysis.data.rows, view.places) | {
         "q_limit": found["q"].method if "q" in found else "",
         "kinds": {kind: name for kind, name in FLAGS.items() if kind in found},
-        "flagged": len(unusual),
         "suspects": [_suspect(view, int(row)) for row in unusual[:_MOST_NAMED]],
         "notes": [f"{FLAGS[kind]}: {one.message}" for kind, one in found.items() if one.message],
     }

@@ -19,7 +19,7 @@ from plsdof.plotting.style import is_harmless, readable
 from plsdof.workbench.analysis import Analysis, analysis_of
 from plsdof.workbench.analysis.result import Result
 from plsdof.workbench.report._numbers import rounded_one, shown
-from plsdof.workbench.report.content import in_tables, report_content
+from plsdof.workbench.report.content import in_tables, ranked, report_content
 
 # What draws a content object, in a report and elsewhere.
 _SCRIPTS = ("plot", "base", "pictures", "models", "predictors", "rows", "draw")
@@ -71,7 +71,7 @@ def write_report(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "ozone.html"
     ...     write_report(PLSRegressor("bic").fit(X, y), file, response="ozone")
-    ...     "How many components" in file.read_text(encoding="utf-8")
+    ...     "What was found" in file.read_text(encoding="utf-8")
     True
     """
     check_writable(file)
@@ -115,8 +115,7 @@ def write_result(
 
 def said_content(result: Result, picture: str = "") -> dict[str, Any]:
     """Return a result as a page without sliders has it."""
-    remarks = [readable(one.words, 600) for one in result.remarks]
-    return in_tables(result) | {"notes": remarks, "picture": picture}
+    return in_tables(result) | ranked(result.remarks) | {"picture": picture}
 
 
 def write_check(content: Mapping[str, Any], file: str | os.PathLike[str]) -> None:
@@ -166,8 +165,8 @@ def joined(*names: str, more: Sequence[str] = ()) -> str:
 
 
 def fragment(name: str, content: dict[str, Any]) -> str:
-    """Return a part of the page as HTML: "found", "spectra", "models"; "said" of a result."""
-    shown = _shown_by(content) if name == "said" else _values(content)
+    """Return a part of the page as HTML: "found", "spectra", "models", "tables"."""
+    shown = _values(content) if "details" in content else _shown_by(content)
     return str(_environment().get_template(f"{name}.html.j2").render(**shown))
 
 
@@ -184,7 +183,6 @@ def _values(content: dict[str, Any]) -> dict[str, Any]:
         **_shown_by(content),
         "rest": f"{100 - content['level']:.1f}".removesuffix(".0"),
         "by_components": content["parameter_name"] == "n_components",
-        "here": f"details.{place}.",
         "detail": content["details"][place],
         "any_x": known["x_explained"],
         "any_cv": known["rmsecv"],
