@@ -149,9 +149,8 @@ def test_predictions_and_figures_of_merit_are_those_of_the_library(gasoline, pag
         for key in ("rmse", "r2", "bias", "sep", "rpd", "rpiq", "slope", "intercept"):
             value = getattr(exact, key)
             found = np.nan if row[key] is None else row[key]
-            # Rounded to two digits of what so few rows leave uncertain.
-            size = {"bias": exact.sep, "r2": 2 * (1 - exact.r2)}.get(key, abs(value))
-            unsure = 0.05 * size / np.sqrt(exact.n)
+            # Rounded to two digits of the standard error.
+            unsure = np.nan_to_num(0.0501 * exact.std_errors[key])
             np.testing.assert_allclose(found, value, rtol=1e-3, atol=unsure)
 
 
