@@ -98,7 +98,7 @@ def test_constant_columns_count_nothing_and_warn_once(axis, limit, scale):
     X[:, [1, 6]] = [0.1, 0.0]
     blocks = blocks_of(X, y, axis=axis, size=3)
     blocks.names = tuple("abcdefgh")
-    with pytest.warns(ConstantColumnWarning, match=r"2 column\(s\).*'b', 'g'") as caught:
+    with pytest.warns(ConstantColumnWarning, match="'b', 'g'") as caught:
         gram = block_gram(blocks, limit=limit, scale=scale)
     assert len(caught) == 1
     with pytest.warns(ConstantColumnWarning, match="do not vary"):

@@ -160,7 +160,7 @@ def test_constant_columns_are_kept_with_infinite_scale():
     X, y = sparse_table(40, 12)
     X[:, [1, 4]] -= X[:, [1, 4]].mean(axis=0)
     X[:, 6], X[:, 8] = 0.0, 1.0 / 3.0
-    with pytest.warns(ConstantColumnWarning, match=r"2 column.*'6', '8'"):
+    with pytest.warns(ConstantColumnWarning, match="'6', '8'"):
         gram = sparse_gram(scipy.sparse.csr_array(X), y)
     with pytest.warns(ConstantColumnWarning):
         dense = standardize(X, y)
