@@ -13,7 +13,7 @@ from plsdof._core.objective import chosen_without, objective
 from plsdof.chemometrics import Preprocessor
 from plsdof.datasets import load_gasoline, load_ozone
 from plsdof.errors import InvalidInputError, NotAvailableError, RecipeWarning
-from plsdof.estimators.recipes import recipe_texts
+from plsdof.estimators.recipes import as_recipe, recipe_texts
 from plsdof.inference import coefficient_inference
 
 X, Y = load_gasoline(return_X_y=True)
@@ -85,6 +85,27 @@ def test_steps_that_learn_from_rows_are_made_again_in_every_fold():
             part = pls_path(chain.transform(X[train][:, ::20]), Y[train], 3, scale=False)
             predicted = part.predict(chain.transform(X[test][:, ::20]))
             np.testing.assert_allclose(Y[test] - left.residuals[:, test], predicted, rtol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::plsdof.errors.PlsdofWarning")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shape", [(20, 6), (90, 12), (40, 70)])
+def test_weights_of_columns_are_learned_in_every_fold_of_one_recursion(shape, weighted):
+    table, y = make_problem(*shape, seed=3, noise=1.0)
+    table = table * 10.0 ** np.arange(shape[1])[::-1].clip(max=6) + 50.0
+    table[:, 2], table[1:, 4] = 7.0, 1.0  # constant, and constant without one row
+    weights = np.arange(shape[0]) % 3 + 1.0 if weighted else None
+    recipe = as_recipe("adaptive", {"max_components": 5})
+    left = recipe.fit(table, y, weights).left_out()
+    for fold in range(int(left.fold.max()) + 1):
+        out = left.fold == fold
+        own = recipe.fit(table[~out], y[~out], None if weights is None else weights[~out])
+        found = own.at(table[out], 5)
+        k = len(found.values)
+        assert k >= 4
+        expected = y[out] - found.values
+        assert_allclose(left.residuals[:k, out], expected, rtol=1e-6, atol=1e-7 * np.std(y))
+        assert_allclose(left.leverage[:k, out], found.leverage, rtol=1e-5)
 
 
 def test_degrees_of_freedom_are_left_out_ones_where_a_recipe_looks_at_y():

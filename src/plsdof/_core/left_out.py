@@ -513,8 +513,8 @@ class Problem:
         Kernel matrix to use instead of the rows; then nothing is scaled.
     size : float
         Of the kernel matrix before it was centred, which its rounding is relative to.
-    inverse_metric : callable or None
-        Of penalised PLS, see `RowFolds`.
+    inverse_metric, scales : callable or None
+        Of penalised PLS, and of columns with weights that every fold learns: see `RowFolds`.
     """
 
     given: Observations
@@ -522,6 +522,7 @@ class Problem:
     kernel: Array | None = None
     size: float = 0.0
     inverse_metric: Callable[[Array], Array] | None = None
+    scales: Callable[[Array], Array] | None = None
 
     def operators(self, split: Split, n_components: int) -> list["Way"]:
         """Return ways to make the products of a split, the fastest one first, then safer ones."""
@@ -530,10 +531,10 @@ class Problem:
             return [Way(partial(GramFolds, self.kernel, y, weights=weights, size=self.size))]
         columns = self.given.columns if self.given.in_memory else None
         by_rows = partial(RowFolds, X, y, columns=columns, weights=weights, scale=self.scale)
-        safe = Way(partial(by_rows, inverse_metric=self.inverse_metric))
+        safe = Way(partial(by_rows, inverse_metric=self.inverse_metric, scales=self.scales))
         if not self.given.in_memory:
             return [*X.faster_ways(self.given, split, n_components, self.scale), safe]
-        if self.inverse_metric is not None:
+        if self.inverse_metric is not None or self.scales is not None:
             return [safe]
         fast = _cheapest(X.shape, split, n_components, self.scale)
         if fast == "moments":

@@ -97,6 +97,8 @@ class RowFolds(_Samples):
         Scale the columns of every fold to unit variance.
     inverse_metric : callable, optional
         A symmetric positive definite (p, p) matrix between X and X', as a function of rows (F, p).
+    scales : callable, optional
+        What the columns of every fold are divided by, (F, p), of its training weights (F, n).
 
     Notes
     -----
@@ -115,6 +117,7 @@ class RowFolds(_Samples):
         *,
         scale: bool = True,
         inverse_metric: Callable[[Array], Array] | None = None,
+        scales: Callable[[Array], Array] | None = None,
     ) -> None:
         super().__init__(y, split, weights)
         W, nf = self.weights, self.n[:, None]
@@ -135,6 +138,8 @@ class RowFolds(_Samples):
         if scale:
             constant = constant_columns(low, take, W.__getitem__, squares) if low.any() else None
             self._inverse = _inverse(squares, constant, nf)
+        elif scales is not None:
+            self._inverse = scales(W) ** -2.0
         else:
             self._inverse = np.full((1, X.shape[1]), _common_unit(gross[-1], self.n[-1]))
             if self._stored is not None:  # in memory they are zero already

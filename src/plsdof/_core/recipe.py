@@ -43,6 +43,12 @@ class Preparation(Protocol):
         ``made`` keeps what other preparations of the same rows begin with, too.
         """
 
+    def fold_scales(self, X: Any, y: Any) -> Callable[[Any], Any] | None:
+        """Return what makes of training weights (F, n) the divisors of columns (F, p).
+
+        None if there is more to the preparation than dividing columns.
+        """
+
     def transform(self, X: Any) -> Any:
         """Return rows prepared."""
 

@@ -4,7 +4,7 @@ Both are made once and kept. A path asks its store; everything else asks the pat
 To *count* is to make the closed form, `plsdof._core.exact`, which has the Degrees of Freedom.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +119,16 @@ class Store:
         before = self.path.rows.before
         return None if before is not None and before.learns_from_rows else self.path.problem()
 
+    def _scaled_problem(self) -> Problem | None:
+        """Return the same where all that fits learn is what columns are divided by."""
+        problem, before, given = self.path.problem(), self.path.rows.before, self.path.given
+        if problem is None or problem.kernel is not None or problem.scale or before is None:
+            return None
+        if given is None or not given.in_memory or problem.inverse_metric is not None:
+            return None
+        scales = before.fold_scales(given.X, given.y)
+        return None if scales is None else replace(problem, given=given, scales=scales)
+
     def fit_rows(self, rows: Integers, level: float = 0.0) -> "Path":
         """Fit the same method to some of the training rows, to y less a level."""
         given = self.path.rows.require_in_memory()
@@ -184,13 +194,14 @@ class Store:
         self, split: Split, through: int, *, for_choice: bool = False
     ) -> dict[str, Any] | None:
         """Leave out all folds at once; None if that is not certain, or there is no recursion."""
-        problem = self.fold_problem()
+        problem = self.fold_problem() or self._scaled_problem()
         if problem is None:
             return None
         run = hold_out(problem, split, through, patience=PATIENCE if for_choice else None)
         if run is None:
             return None
-        self._remember(run)
+        if problem.scales is None:  # else its coefficients are of rows that are not prepared
+            self._remember(run)
         return {
             "parameters": read_only(np.arange(len(run.rss), dtype=np.float64)),
             "order": np.arange(len(run.rss)),

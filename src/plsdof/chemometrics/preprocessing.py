@@ -204,13 +204,29 @@ def _adaptive(training: _Training) -> Learned:
     if given.weights is not None:
         root = np.sqrt(given.weights)
         rows, response = root[:, None] * rows, root * response
-    U, S, Vt = np.linalg.svd(rows, full_matrices=False)
-    found = np.finfo(float).eps * max(rows.shape) * S.max(initial=0.0) < S
-    penalty = np.median(S[found] ** 2) if found.any() else np.finfo(float).tiny
-    b = np.abs((S / (S**2 + penalty) * (U.T @ response)) @ Vt)
+    # The smaller one of X'X and XX': (X'X + penalty)^-1 X'y = X'(XX' + penalty)^-1 y.
+    wide = rows.shape[1] > len(rows)
+    gram = rows @ rows.T if wide else rows.T @ rows
+    squares = np.linalg.eigvalsh(gram)
+    found = squares > np.finfo(float).eps * max(rows.shape) * squares.max(initial=0.0)
+    penalty = np.median(squares[found]) if found.any() else np.finfo(float).tiny
+    gram.flat[:: len(gram) + 1] += penalty
+    solved = np.linalg.solve(gram, response if wide else rows.T @ response)
+    b = np.abs(rows.T @ solved if wide else solved)
     # A scale must be a number: a column of no use is divided by a large one.
     weight = np.maximum(b / max(b.max(), np.finfo(float).tiny), np.finfo(float).eps)
     return {**learned, "scale_": learned["scale_"] / weight}
+
+
+def _adaptive_scales(X: Array, y: Array, trained: Array) -> Array:
+    """Return what columns are divided by, (F, p), in fits to rows with these weights (F, n)."""
+    found = []
+    for weights in trained:
+        kept = weights > 0
+        own = None if np.all(weights[kept] == 1.0) else weights[kept]
+        block = Block(X=X[kept], y=y[kept], weights=own, first=0)
+        found.append(_adaptive(_Training("adaptive", block))["scale_"])
+    return np.array(found)
 
 
 def _scaled(rows: Array, learned: Learned, **_: Any) -> Array:
@@ -531,6 +547,11 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             p = len(columns_after(steps[:i], blocks.n_columns))
             self.learned_.append(_learned(name, parameters, p, blocks=before))
         return self
+
+    def fold_scales(self, X: Array, y: Array) -> Any:
+        """Return what makes divisors of columns for every fold; None if it takes more than that."""
+        only = [name for name, _ in parse_chain(self.steps)] == ["adaptive"]
+        return partial(_adaptive_scales, X, y) if only else None
 
     def transform(self, X: Any) -> Any:
         """Return the preprocessed rows, (n, p)."""
