@@ -51,3 +51,32 @@ def test_lines_and_jackknife_are_rounded_by_their_errors(table):
     assert len(slope.texts()[0].partition(".")[2]) == 1 - int(np.floor(np.log10(slope.error[0])))
     other = found.tables["coefficients"].columns["jackknife_std_error"]
     assert [len(one.lstrip("0.").replace(".", "")) for one in other.texts()] == [2] * 5
+
+
+def test_measured_values_are_shown_as_they_were_measured(table):
+    fitted = workbench.fit(table.round(1), Request(response="y", components=1, test_rows=("1:5",)))
+    (first, *_) = fitted.result.tables["test.rows"].columns["observed"].texts()
+    assert first == f"{table['y'].round(1)[0]:.1f}"
+    again = workbench.predict(fitted.predictor, table.round(1)).main_table.columns
+    assert again["observed"].texts()[0] == first
+    # The prediction is rounded by its interval.
+    assert again["prediction"].error > 0
+
+
+def test_results_show_themselves_in_a_line_and_in_a_notebook(table):
+    fitted = workbench.fit(table, Request(response="y", components=1))
+    later = workbench.check(fitted.predictor, table)
+    shown = (fitted, fitted.analysis, fitted.result, fitted.tables["models"], later)
+    assert all(len(repr(one)) < 300 for one in shown)
+    page = fitted._repr_html_()
+    assert fitted.result.facts["choice.words"].value in page
+    for one in fitted.tables["models"].columns["rmsecv"].texts():
+        assert f"<td>{one}</td>" in page
+    assert all(one.words in later._repr_html_() for one in later.remarks)
+
+
+@pytest.mark.parametrize(("values", "said"), [(2, False), (20, True)])
+def test_a_handful_of_kinds_are_not_replicates(table, values, said):
+    kinds = table.assign(kind=[f"k{i % values}" for i in range(60)])
+    found = workbench.fit(kinds, Request(response="y", components=1)).remarks
+    assert any(one.key == "replicates" for one in found) == said

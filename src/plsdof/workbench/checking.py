@@ -22,7 +22,7 @@ from plsdof.models.files import model_checksum
 from plsdof.models.fitted import CLASSES
 from plsdof.models.predictor import Predictor
 from plsdof.workbench.analysis import Request
-from plsdof.workbench.analysis.result import Fact, Result, Table, as_column, named
+from plsdof.workbench.analysis.result import Fact, Result, Table, as_column, as_measured, named
 from plsdof.workbench.choosing import as_table
 from plsdof.workbench.predicting import NewRows, new_rows, remarked, row_name
 from plsdof.workbench.tables.columns import shortened
@@ -183,6 +183,8 @@ def _rows(lines: dict[str, Any]) -> Table:
         name: as_column(column, labels.get(name, ""), error=half if name in values else None)
         for name, column in lines.items()
     }
+    known = as_measured(lines["reference"], half)
+    columns["reference"] = replace(columns["reference"], error=known)
     return Table(columns=columns, title="Control samples", brief=False)
 
 

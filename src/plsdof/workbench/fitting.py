@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from plsdof._core.display import plural, significant
+from plsdof._core.display import one_line, plural, significant
 from plsdof._core.inputs import Array
 from plsdof._core.model import members_of
 from plsdof._core.remarks import Remark
@@ -28,7 +28,7 @@ from plsdof.workbench.problems import problems_of
 from plsdof.workbench.tables.joining import JoinedReading
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Fitted:
     """A fit of one response.
 
@@ -56,6 +56,12 @@ class Fitted:
         """What there is to say, as every door shows it."""
         found = self.analysis
         return found.result if isinstance(found, ClassAnalysis) else result_of(found)
+
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.result.title))
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
 
     @property
     def remarks(self) -> tuple[Remark, ...]:

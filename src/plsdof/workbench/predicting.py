@@ -19,7 +19,15 @@ from plsdof.models.predictor import Predictor
 from plsdof.workbench import choosing
 from plsdof.workbench.analysis import Request
 from plsdof.workbench.analysis.remarks import percent
-from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, Fact, Result, as_column, named
+from plsdof.workbench.analysis.result import (
+    TWO_DECIMALS,
+    Column,
+    Fact,
+    Result,
+    as_column,
+    as_measured,
+    named,
+)
 from plsdof.workbench.analysis.result import Table as ResultTable
 from plsdof.workbench.analysis.tables import merit_table
 from plsdof.workbench.choosing import Mask, as_table
@@ -489,6 +497,8 @@ def _labelled(columns: Columns) -> dict[str, Column]:
         half = float(np.nanmedian(columns["upper"] - columns["lower"])) / 2
     rounded: dict[str, Any] = {"error": half, "digits": 5}
     how = dict.fromkeys(("observed", "prediction", "lower", "upper"), rounded)
+    if "observed" in columns and columns["observed"].dtype.kind == "f":
+        how["observed"] = {"error": as_measured(columns["observed"], half), "digits": 5}
     how |= {n: {"error": TWO_DECIMALS, "least": 0.01} for n in columns if n.startswith("P(")}
     return {
         name: Column(

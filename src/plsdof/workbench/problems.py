@@ -366,15 +366,21 @@ def _groups(table: Table, name: str, kept: Mask) -> Labels:
     return labels[kept]
 
 
+_FEWEST_SAMPLES = 5
+
+
 def _replicates(table: Table, used: Sequence[str], label: str | None) -> str | None:
-    """Return the column with the most values, among those not used with some value twice."""
+    """Return the column with the most values, among those not used with some value twice.
+
+    A handful of values are kinds of rows, not samples that were measured again and again.
+    """
     left = set(table.names) - set(used)
     counts = {
         name: int(table.frame[name].nunique())
         for name in table.names
         if name in left and (name == label or table.is_text(name))
     }
-    repeated = [name for name, count in counts.items() if 1 < count < len(table)]
+    repeated = [name for name, count in counts.items() if _FEWEST_SAMPLES <= count < len(table)]
     return max(repeated, key=counts.__getitem__, default=None)
 
 

@@ -22,7 +22,7 @@ from plsdof._core.choice import (
     rule_in_words,
 )
 from plsdof._core.criteria import NoiseKind, criterion_label
-from plsdof._core.display import significant
+from plsdof._core.display import one_line, significant
 from plsdof._core.dof_range import DofRange
 from plsdof._core.fit import METHODS
 from plsdof._core.inputs import Array, read_only
@@ -71,7 +71,7 @@ def _if_defined(make: Callable[..., Found], *given: Any, **options: Any) -> Foun
     return None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class About:
     """What there is to say about one model of a path, computed when somebody asks.
 
@@ -93,6 +93,9 @@ class About:
     left_out: LeftOut | None
     search: SearchCost | None = None
     thorough: bool = True
+
+    def __repr__(self) -> str:
+        return one_line(self, self.model.label, response=self.data.response)
 
     @cached_property
     def leading(self) -> Model:
@@ -196,7 +199,7 @@ class About:
         return _if_defined(outliers, self.leading, test.X, test.rows.y, level=level)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Analysis(About):
     """Everything there is to say about one fit, and about the model chosen.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plsdof._core.choice import LEFT_OUT
-from plsdof._core.display import plural
+from plsdof._core.display import one_line, plural
 from plsdof._core.left_out import MOST_COMPONENTS
 from plsdof._core.remarks import Remark
 from plsdof._core.threads import cached_property
@@ -37,7 +37,7 @@ _NOT_FOR_CLASSES: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ClassAnalysis:
     """Everything there is to say about one classification.
 
@@ -60,6 +60,9 @@ class ClassAnalysis:
     errors: dict[str, ClassErrors]
     permutation: PermutationTest | None
     created: str
+
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.model), response=self.data.response)
 
     @property
     def choice(self) -> str:

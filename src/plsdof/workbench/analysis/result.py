@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plsdof._core.display import LARGEST_WRITTEN_OUT, data_frame, significant
+from plsdof._core.display import (
+    LARGEST_WRITTEN_OUT,
+    as_html,
+    data_frame,
+    one_line,
+    plural,
+    significant,
+)
 from plsdof._core.remarks import Remark
 from plsdof.models.writing import plain
 
@@ -53,6 +60,20 @@ def in_text(value: Any, error: float | None = None, digits: int = DIGITS) -> str
         return f"{value:.{min(max(own + decimals, 1), 15)}g}"
     text = f"{value:.{decimals}f}"
     return text.removeprefix("-") if float(text) == 0 else text
+
+
+def as_measured(values: Any, otherwise: float | None = None) -> float | None:
+    """Return the error by which measured values are shown as they are, or another one.
+
+    Examples
+    --------
+    >>> [in_text(24.5, as_measured(np.array(one))) for one in ([24.5, 21.64], [24.5, 20.0])]
+    ['24.50', '24.5']
+    """
+    known = values[np.isfinite(values)]
+    exact = (d for d in range(_MOST_DECIMALS - 3) if np.array_equal(np.round(known, d), known))
+    decimals = next(exact, None)
+    return otherwise if decimals is None else 10.0 ** (1 - decimals)
 
 
 def in_number(value: Any, error: float | None = None, digits: int = DIGITS) -> Any:
@@ -154,6 +175,11 @@ class Column:
         return len(self.values)
 
     @property
+    def heading(self) -> str:
+        """Its label, with the unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+    @property
     def is_text(self) -> bool:
         """Whether it holds texts."""
         return any(isinstance(one, str) for one in np.asarray(self.values).tolist()[:50])
@@ -190,7 +216,7 @@ class Column:
         return [None if isinstance(one, float) and one != one else one for one in found]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Table:
     """Columns of equal length.
 
@@ -224,6 +250,15 @@ class Table:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
+    def __repr__(self) -> str:
+        return one_line(self, plural(len(self), "row"), columns=list(self.columns))
+
+    def _repr_html_(self) -> str:
+        places = range(len(self)) if self.short is None else self.short
+        shown = {one.heading: one.texts(places) for one in self.labelled.values()}
+        chosen = None if self.chosen is None else list(places).index(self.chosen)
+        return as_html(self.title, shown, notes=[self.caption] * bool(self.caption), chosen=chosen)
+
     def values(self) -> dict[str, Any]:
         """Return the columns as arrays."""
         return {name: one.values for name, one in self.columns.items()}
@@ -244,7 +279,7 @@ class Table:
         return {row.pop(self.by): row for row in rows} if self.by else rows
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Result:
     """What there is to say about a fit, predictions, a check, a comparison or a transfer.
 
@@ -268,6 +303,8 @@ class Result:
     >>> found = Result(facts={"rmsep": Fact(value=0.61234, label="RMSEP", error=0.05)})
     >>> found.facts["rmsep"].text, found.to_dict()["rmsep"]
     ('0.612', 0.61234)
+    >>> found
+    Result('', tables=[], remarks=0)
     """
 
     title: str = ""
@@ -277,6 +314,16 @@ class Result:
     pictures: Mapping[str, Any] = field(default_factory=dict)
     record: Mapping[str, str] = field(default_factory=dict)
     main: str = ""
+
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.title), tables=list(self.tables), remarks=len(self.remarks))
+
+    def _repr_html_(self) -> str:
+        """Return what people look at, for a notebook."""
+        said = [f"{label}: {text}" for label, text in self.sentences.items()]
+        said += [one.words for one in self.remarks]
+        tables = (one._repr_html_() for one in self.titled.values() if one.brief)
+        return as_html(self.title, {}, notes=said) + "".join(tables)
 
     @property
     def main_table(self) -> Table:

@@ -26,6 +26,7 @@ from plsdof.workbench.analysis.result import (
     Result,
     Table,
     as_column,
+    as_measured,
     named,
 )
 
@@ -417,7 +418,7 @@ def _rows(analysis: Analysis) -> Table:
     if table is None:
         return Table(columns={})
     columns = _row_names(rows) | {
-        "observed": as_column(rows.y, "observed"),
+        "observed": as_column(rows.y, "observed", error=as_measured(rows.y)),
         "fitted": as_column(analysis.model.fitted, "fitted"),
     }
     if analysis.left_out is not None:
@@ -443,7 +444,7 @@ def _test(analysis: Analysis) -> Table:
     if test is None:
         return Table(columns={})
     columns = _row_names(test.rows) | {
-        "observed": as_column(test.rows.y, "observed"),
+        "observed": as_column(test.rows.y, "observed", error=as_measured(test.rows.y)),
         "prediction": as_column(test.predicted, "predicted"),
     }
     if table is not None:

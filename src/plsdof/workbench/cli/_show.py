@@ -183,7 +183,7 @@ def show_result_table(screen: Console, one: ResultTable, *, verbose: bool) -> No
     """Print a table of a result: its brief columns, of few rows or of all."""
     columns = [c for c in one.columns.values() if c.label and c.brief]
     places = range(len(one)) if verbose or one.short is None else one.short
-    headings = [safe(f"{c.label} ({c.unit})" if c.unit else c.label, _LONGEST) for c in columns]
+    headings = [safe(c.heading, _LONGEST) for c in columns]
     cells, texts = [c.texts(places) for c in columns], [c.is_text for c in columns]
     chosen = None if one.chosen is None else list(places).index(one.chosen)
     if chosen is not None and one.mark:
