@@ -80,3 +80,16 @@ def test_a_handful_of_kinds_are_not_replicates(table, values, said):
     kinds = table.assign(kind=[f"k{i % values}" for i in range(60)])
     found = workbench.fit(kinds, Request(response="y", components=1)).remarks
     assert any(one.key == "replicates" for one in found) == said
+
+
+def test_a_search_reports_the_error_of_the_whole_search(table):
+    found = workbench.fit(table, Request(response="y", select="forward:3")).result
+    error = found.tables["merit"].columns["rmse"].texts()[1]
+    assert f"RMSECV {error} with" in found.facts["errors.words"].value
+    unused = np.flatnonzero(found.tables["coefficients"].columns["coef"].values == 0)
+    assert not set(unused) & set(found.tables["coefficients"].short)
+
+
+def test_penalties_are_named_without_an_article(table):
+    found = workbench.fit(table, Request(response="y", method="ridge")).result
+    assert found.facts["assumptions"].value.startswith("X and alpha = ")

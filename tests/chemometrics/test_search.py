@@ -50,7 +50,7 @@ def test_intervals_are_added_and_left_out_as_long_as_that_helps():
     X, e = noise(5, n=60)
     y = X[:, 8:12].sum(axis=1) + X[:, 24:28].sum(axis=1) + 0.3 * e
     found = search_columns(X, y, "forward:10", max_components=3)
-    assert found.labels[found.chosen] == "columns 9 to 12, 25 to 28"
+    assert found.labels[found.chosen] == "columns 9 to 12 and 25 to 28"
     # Ten with one interval, nine with two, eight with three of which none is better.
     assert found.masks.sum(axis=1).tolist() == [40, *[4] * 10, *[8] * 9, *[12] * 8]
     assert found.scores[11:20].min() < found.scores[1:11].min()

@@ -355,12 +355,12 @@ def average_in_words(weights: Sequence[Array], label: "Label", rmse: float) -> s
     --------
     >>> weights = [np.array([0.0, 0.7]), np.array([0.3])]
     >>> average_in_words(weights, lambda recipe, model: f"{model} of recipe {recipe}", 4.2)
-    'average of 2 models (cross-validated error 4.2): 1 of recipe 0 0.70, 0 of recipe 1 0.30.'
+    'average of 2 models (cross-validated error 4.2): 1 of recipe 0 0.70; 0 of recipe 1 0.30.'
     """
     models = [(w, r, m) for r, own in enumerate(weights) for m, w in enumerate(own.tolist()) if w]
     heaviest = sorted(models, key=lambda one: -one[0])[:_MOST_NAMED]
     count = plural(len(models), "model")
-    parts = ", ".join(f"{label(r, m)} {w:.2f}" for w, r, m in heaviest if w >= 0.01)
+    parts = "; ".join(f"{label(r, m)} {w:.2f}" for w, r, m in heaviest if w >= 0.01)
     return f"average of {count} (cross-validated error {rmse:.4g}): {parts}."
 
 
@@ -484,7 +484,12 @@ def capped_remark(rows: Sequence[int], names: Sequence[str]) -> Remark:
 def _label(paths: Sequence[Models], names: Sequence[str], recipe: int, index: int) -> str:
     """Return a model in words, with its recipe where there are several."""
     words = paths[recipe].label(index)
-    return f"{_IN_WORDS.get(names[recipe], names[recipe])}, {words}" if names else words
+    return f"{recipe_in_words(names[recipe])}, {words}" if names else words
+
+
+def recipe_in_words(name: str) -> str:
+    """Return what sentences call a recipe: the two without preparation have words."""
+    return _IN_WORDS.get(name, name)
 
 
 def left_out_remarks(

@@ -51,7 +51,9 @@ def significant(value: float | None, digits: int = 4) -> str:
     """
     if value is None or not math.isfinite(value):
         return "-"
-    if value == 0 or 10**digits <= abs(value) < LARGEST_WRITTEN_OUT:
+    if value == 0:
+        return "0"
+    if 10**digits <= abs(value) < LARGEST_WRITTEN_OUT:
         return f"{value:.0f}"
     return f"{value:#.{digits}g}".removesuffix(".")
 

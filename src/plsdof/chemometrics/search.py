@@ -26,6 +26,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plsdof._core.choice import LEFT_OUT
+from plsdof._core.display import runs_in_words
 from plsdof._core.fit import pls_path
 from plsdof._core.inputs import Array, as_count, as_weights, read_only
 from plsdof._core.paths import PLSPath
@@ -196,14 +197,11 @@ def _spelled(mask: Mask) -> str:
     Examples
     --------
     >>> _spelled(np.array([True, True, False, True])), _spelled(np.array([True, True]))
-    ('columns 1 to 2, 4 to 4', 'all columns')
+    ('columns 1, 2 and 4', 'all columns')
     """
     if mask.all():
         return "all columns"
-    edges = np.flatnonzero(np.diff(mask, prepend=False, append=False)).tolist()
-    return "columns " + ", ".join(
-        f"{start + 1} to {stop}" for start, stop in zip(edges[::2], edges[1::2], strict=True)
-    )
+    return f"columns {runs_in_words((np.flatnonzero(mask) + 1).tolist())}"
 
 
 def _important(trials: _Trials) -> None:

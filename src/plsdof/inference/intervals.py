@@ -261,9 +261,9 @@ class Interval:
 # ------------
 
 _FIXED = {
-    "homoscedastic": "X and the {model} held fixed; constant noise variance",
-    "hc3": "X and the {model} held fixed; the noise variance may differ between rows (HC3)",
-    "jackknife": "the {model} held fixed, rows of X random (jackknife)",
+    "homoscedastic": "X and {model} held fixed; constant noise variance",
+    "hc3": "X and {model} held fixed; the noise variance may differ between rows (HC3)",
+    "jackknife": "{model} held fixed, rows of X random (jackknife)",
 }
 
 
@@ -539,7 +539,7 @@ def left_out_words(model: Model) -> str:
     choice = (
         "the choice made again without them"
         if model.was_chosen
-        else f"the {model.label} held fixed"
+        else f"{model_with_article(model.label)} held fixed"
     )
     return (
         f"New {units} come from where the training {units} came from; cross-validated errors, "
@@ -618,8 +618,8 @@ def noise_interval(model: Any, *, level: float = 0.95) -> Interval:
         upper=read_only([upper]),
         level=level,
         critical=float("nan"),
-        assumptions=f"Independent {noise}; the {model.label} held fixed and without "
-        "bias; covers the noise variance.",
+        assumptions=f"Independent {noise}; {model_with_article(model.label)} held fixed and "
+        "without bias; covers the noise variance.",
     )
 
 
@@ -643,10 +643,23 @@ def _upper_excess_kurtosis(model: Model, share: Array) -> float:
 # -------------------
 
 
+def model_with_article(label: str) -> str:
+    """Return what a sentence calls a model.
+
+    Examples
+    --------
+    >>> model_with_article("2 components"), model_with_article("alpha = 0.5")
+    ('the 2 components', 'alpha = 0.5')
+    """
+    return label if " = " in label else f"the {label}"
+
+
 def _held_fixed(model: str, covariance: str) -> str:
     """Say what does not vary: of components their number, not the components."""
     count, _, noun = model.partition(" ")
-    held = f"number of components ({count})" if noun in ("component", "components") else model
+    held = model_with_article(model)
+    if noun in ("component", "components"):
+        held = f"the number of components ({count})"
     words = _FIXED[covariance].format(model=held)
     return words[0].upper() + words[1:]
 

@@ -19,7 +19,7 @@ from plsdof._core.krylov import golub_kahan
 from plsdof._core.model import as_model, as_path
 from plsdof._core.rounding import distinct_nodes
 from plsdof.errors import NotAvailableError
-from plsdof.inference.intervals import Interval
+from plsdof.inference.intervals import Interval, model_with_article
 
 # Numbers that the recursion holds at once for responses drawn again: 32 MB.
 _AT_ONCE = 4_000_000
@@ -107,8 +107,8 @@ def residual_bootstrap(
         level=level,
         critical=float("nan"),
         names=model.path.feature_names,
-        assumptions=f"X and the {model.label} held fixed; residuals drawn again, {n_draws} times; "
-        "covers the expected coefficients, not the true ones.",
+        assumptions=f"X and {model_with_article(model.label)} held fixed; residuals drawn again, "
+        f"{n_draws} times; covers the expected coefficients, not the true ones.",
     )
 
 

@@ -377,6 +377,10 @@ class Analysis(About):
         if self.average is None:
             return ""
         known, model = self.errors_known_to, self.model
+        if self.search is not None:
+            whole = self.merit["cross-validation"]
+            rmsecv = in_text(whole.rmse, whole.std_errors["rmse"])
+            return f"RMSECV {rmsecv} with {model.label}, columns selected again without each fold."
         found = f"RMSECV {in_text(model.rmse, known)} with {'the ' * model.is_average}{model.label}"
         if model.was_chosen or model.is_average:
             found += ", chosen again without each fold"

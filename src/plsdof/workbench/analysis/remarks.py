@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, fdtrc, stdtr
 
-from plsdof._core.choice import LEFT_OUT, Selection, capped_remark
+from plsdof._core.choice import LEFT_OUT, Selection, capped_remark, recipe_in_words
 from plsdof._core.criteria import criterion_label
 from plsdof._core.display import model_in_words, p_in_words, plural, significant
 from plsdof._core.dof_range import DofRange
@@ -69,7 +69,7 @@ def best_single(model: Model, selection: Selection) -> tuple[str, float]:
     left, name = pool[recipe], selection.recipes[recipe] if selection.recipes else ""
     single = model_in_words(float(left.parameters[best]), left.parameter_name)
     error = left.root_mean_square(chosen_without(pool, selection.loss).residuals)
-    return ", ".join(filter(None, [name, single])), error
+    return ", ".join(filter(None, [recipe_in_words(name), single])), error
 
 
 def steps_and_scaling(recipe: str) -> tuple[str, bool]:
@@ -226,7 +226,7 @@ _TEXTS = {
     "and Degrees of Freedom are those of the average.",
     "better-recipe": "Held-out rows are predicted clearly better {how}: RMSECV {best} "
     "instead of {own}.",
-    "search": "Selected by {search}: {label}, {kept} of {total}. All numbers except those of "
+    "search": "Selected by {search}: {label} ({kept} of {total}). All numbers except those of "
     "held-out rows and of a test take these columns as given. So do the Degrees of Freedom "
     "({fixed:.1f}); with the search they are {whole:.1f} (standard error {error:.1f}, by Monte "
     "Carlo). {cost} Held-out rows, the search made again without them: RMSECV {rmsecv}, Q2 {q2}.",
@@ -267,8 +267,10 @@ def is_empty(model: Model) -> bool:
 def selection_remarks(selection: Selection, data: TableProblem) -> list[Remark]:
     """Return what a choice says of itself, with what would mend it, and rows as in the file."""
     said, capped = {one.key: one for one in selection.remarks}, selection.remark("capped")
-    if capped is not None and data.places is None:
-        names = [data.rows.row_name(i) for i in capped.rows]
+    if capped is not None:
+        # Of a table that is read piece by piece a sample has names; the rows fitted have numbers.
+        known = data.places is None
+        names = [data.rows.row_name(i) if known else str(i + 1) for i in capped.rows]
         said["capped"] = capped_remark(capped.rows, names)
     mends: dict[str, dict[str, Any]] = {"average": {"criterion": "average"}}
     if selection.parameter_name != "alpha" and len(selection.scores) > 1:

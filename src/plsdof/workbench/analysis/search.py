@@ -12,6 +12,7 @@ from plsdof.chemometrics.merit import figures_of_merit
 from plsdof.workbench.analysis import remarks as words
 from plsdof.workbench.analysis.data import TableProblem
 from plsdof.workbench.analysis.request import Request
+from plsdof.workbench.analysis.result import in_text
 
 # Largest model that a search of columns looks at, and how often it is done again to count its cost.
 SEARCHED_COMPONENTS, _DRAWS = 10, 50
@@ -83,7 +84,7 @@ def searched(data: TableProblem, request: Request) -> SearchCost:
         whole=whole.value,
         error=whole.std_error,
         cost=cost,
-        rmsecv=significant(merit.rmse),
-        q2=significant(merit.r2),
+        rmsecv=in_text(merit.rmse, merit.std_errors["rmse"]),
+        q2=in_text(merit.r2, merit.std_errors["r2"]),
     )
     return SearchCost(found=found, dof=whole, residuals=read_only(residuals), words=said.words)

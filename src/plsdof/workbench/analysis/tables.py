@@ -371,13 +371,15 @@ def _coefficients(analysis: Analysis) -> Table:
         apart = f" {JACKKNIFE}"
     p = len(coef)
     most = p if p <= _FEW_COEFFICIENTS else _MOST_COEFFICIENTS
-    largest = np.argsort(-np.abs(result.statistic), kind="stable")[:most].tolist()
+    largest = np.argsort(-np.abs(result.statistic), kind="stable")
+    # Columns that are constant, or not selected, have no part in the model.
+    shown = largest[result.std_error[largest] > 0][:most].tolist()
     return Table(
         columns=columns,
         title=f"Coefficients with {percent(result.level)} intervals, largest |t| first",
         brief=not is_empty(analysis.model),
         caption=f"{result.assumptions}{apart}",
-        short=largest,
+        short=shown,
     )
 
 
