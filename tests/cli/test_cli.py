@@ -302,7 +302,7 @@ def test_permutations_and_standard_errors_of_several_kinds(tmp_path):
     more = ("--permutations", 99, "--covariance", "jackknife", "--report", page)
     words = said(*plain, *more)
     assert "p = 0.010: 0 of 99 permutations" in words
-    assert "Is there anything at all?" in page.read_text(encoding="utf-8")
+    assert "Is there any relation at all?" in page.read_text(encoding="utf-8")
     assert "rows of X random (jackknife); p-values test E[coef] = 0" in words
     assert "--permutations must be >= 19" in refused(*plain, "--permutations", 3)
     assert "--covariance must be one of" in refused(*plain, "--covariance", "hc9")

@@ -169,7 +169,7 @@ def _pls_models(path: Exact, Z: Array, max_components: int) -> tuple[Array, Arra
     return run.factors.take(nodes.member, axis=2), dof
 
 
-# Is there anything at all? A permutation test of the whole procedure, the choice included
+# Is there any relation at all? A permutation test of the whole procedure, the choice included
 # ----------------------------------------------------------------------------------------
 
 # Models with more than this share of n as Degrees of Freedom are not candidates.

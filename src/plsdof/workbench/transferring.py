@@ -37,7 +37,7 @@ def transfer(
     primary, secondary : Table or data frame
         Samples on the instrument of the model and on the other one, paired by their names.
     method : {"auto", "bias", "ds", "pds"}
-        "auto" takes the best for pairs left out.
+        "auto" takes the best for held-out pairs.
     interpolate : bool
         The spectra of the other instrument have another wavelength axis.
     reason : str

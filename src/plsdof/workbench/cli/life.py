@@ -118,7 +118,7 @@ def transfer(
     """Make a model for another instrument, by samples measured on both.
 
     Samples are paired by their names. Bias, direct (ds) and piecewise direct standardisation (pds)
-    are compared by pairs left out: how near predictions of both instruments are.
+    are compared on held-out pairs: how close the predictions of both instruments are.
     """
     method: Method = as_choice(transfer_method, "--method", get_args(Method))
     if primary is None or secondary is None or out is None:
