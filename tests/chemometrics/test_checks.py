@@ -114,7 +114,7 @@ def test_errors_are_expected_as_intervals_are_wide(spectra):
     expected, known = found.columns["expected"], model.model_
     width = found.columns["upper"] - found.columns["lower"]
     assert expected / width == pytest.approx(expected[0] / width[0], rel=1e-10)
-    spread = np.sqrt(1 + 4 * known.leverage_at(X) / known.left_out.fitted_share)
+    spread = np.sqrt(1 + 4 * known.predictor.leverage(X) / known.left_out.fitted_share)
     assert expected == pytest.approx(spread * np.linalg.norm(known.scores) / 60**0.5, rel=1e-10)
     # Errors over their expected sizes have a ratio of variances with fewer degrees of freedom, as
     # the fourth moment of the calibration's own errors says.

@@ -177,7 +177,7 @@ def test_rows_left_out_are_left_out_of_the_chain_too(spectra, method):
     assert path.average().predict(X[:3]).shape == (3,)
     model = path[path.select().index]
     half = prediction_interval(model, X[:3]).upper - model.predict(X[:3])
-    np.testing.assert_allclose(half, model.half_widths(X[:3]))
+    np.testing.assert_allclose(half, model.predictor.half_widths(X[:3]))
     if method == "pls":
         found = left_out_rows(path[2])
         rows = np.arange(len(y)) % 10 != 4

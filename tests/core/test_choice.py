@@ -400,9 +400,9 @@ def test_intervals_are_wider_where_the_models_of_an_average_disagree(fit):
     assert len(kept) > 1
     values = np.array([path[int(m)].predict(new) for m in kept])
     apart = model.weights[kept] @ (values - model.predict(new)) ** 2
-    h = model.leverage_at(new) / model.left_out.fitted_share
+    h = model.predictor.leverage(new) / model.left_out.fitted_share
     expected = model.half_width() * np.sqrt(1 + 4 * h + 4 * apart / model.rmse**2)
-    np.testing.assert_allclose(model.half_widths(new), expected, rtol=1e-8)
+    np.testing.assert_allclose(model.predictor.half_widths(new), expected, rtol=1e-8)
     np.testing.assert_allclose(model.predictor.frozen().half_widths(new), expected, rtol=1e-8)
 
 
@@ -430,6 +430,8 @@ def test_intervals_cover_new_observations():
         X, y = make_problem(60, 10, seed=seed, decay=1.0, noise=1.0)
         model = pls_path(X[:40], y[:40]).average()
         covered.append(
-            np.mean(np.abs(y[40:] - model.predict(X[40:])) <= model.half_widths(X[40:], 0.9))
+            np.mean(
+                np.abs(y[40:] - model.predict(X[40:])) <= model.predictor.half_widths(X[40:], 0.9)
+            )
         )
     assert 0.87 <= np.mean(covered) <= 0.95

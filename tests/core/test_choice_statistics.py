@@ -47,7 +47,8 @@ def test_intervals_of_new_observations_hold(n, p, draws):
     for seed in range(draws):
         X, y, X_new, y_new = _draw(np.random.default_rng([n, p, seed]), n, p)
         inside = [
-            np.abs(y_new - one.predict(X_new)) <= one.half_widths(X_new) for one in _models(X, y)
+            np.abs(y_new - one.predict(X_new)) <= one.predictor.half_widths(X_new)
+            for one in _models(X, y)
         ]
         shares.append(np.mean(inside, axis=1))
     mean = np.mean(shares, axis=0)

@@ -366,14 +366,14 @@ def test_leverages_of_rows_left_out_are_those_of_plain_refits(name, weights):
                 inverse = np.linalg.inv((T.T * w) @ T)
                 expected = 1 / w.sum() + np.einsum("ij,jk,ik->i", t, inverse, t)
             np.testing.assert_allclose(left.leverage[m, test], expected, rtol=1e-7)
-            np.testing.assert_allclose(again[m].leverage_at(X[test]), expected, rtol=1e-7)
+            np.testing.assert_allclose(again[m].predictor.leverage(X[test]), expected, rtol=1e-7)
 
 
 def test_leverages_of_an_average_are_weighted_means():
     path = pls_path(X, Y, 4)
     average = path.average()
-    expected = average.weights @ np.array([path[m].leverage_at(X[:5]) for m in range(5)])
-    np.testing.assert_allclose(average.leverage_at(X[:5]), expected, rtol=1e-10)
+    expected = average.weights @ np.array([path[m].predictor.leverage(X[:5]) for m in range(5)])
+    np.testing.assert_allclose(average.predictor.leverage(X[:5]), expected, rtol=1e-10)
 
 
 def test_a_fold_that_does_not_have_the_model_has_an_infinite_error():

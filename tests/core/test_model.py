@@ -109,7 +109,7 @@ def test_every_model_has_intervals(name):
         share = 1 - np.bincount(model.left_out.fold, path.given.weights).max() / path.given.n
         w = np.eye(len(path))[1] if model.weights is None else model.weights
         apart = w @ (path.predict(NEW)[: len(w)] - model.predict(NEW)) ** 2
-        wider = 1 + 4 * model.leverage_at(NEW) / share + 4 * apart / model.rmse**2
+        wider = 1 + 4 * model.predictor.leverage(NEW) / share + 4 * apart / model.rmse**2
         half = model.half_width(0.95) * np.sqrt(wider)
         np.testing.assert_allclose(interval.center, model.predict(NEW))
         np.testing.assert_allclose(interval.upper - interval.center, half)

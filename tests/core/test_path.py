@@ -281,8 +281,8 @@ def test_extreme_units_of_columns_do_not_matter(shape, exponent, solver):
         left, expected = path.left_out(cv), base.left_out(cv)
         np.testing.assert_allclose(left.residuals, expected.residuals, atol=1e-9)
         np.testing.assert_allclose(left.leverage, expected.leverage, atol=1e-9)
-    halves = path[2].half_widths(X * units)
-    np.testing.assert_allclose(halves, base[2].half_widths(X), rtol=1e-8)
+    halves = path[2].predictor.half_widths(X * units)
+    np.testing.assert_allclose(halves, base[2].predictor.half_widths(X), rtol=1e-8)
 
 
 def test_extreme_units_of_columns_do_not_matter_in_blocks():

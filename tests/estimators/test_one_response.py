@@ -25,7 +25,6 @@ from plsdof.estimators import (
     RecipeRegressor,
     RidgeRegressor,
 )
-from plsdof.inference.intervals import name_predictions
 
 Q, P = 3, 5
 ESTIMATORS = {
@@ -160,7 +159,7 @@ def test_without_pandas_limits_stay_arrays(monkeypatch, data):
             patch.setitem(sys.modules, "pandas", None)
             for found in (one.conf_int(), one.vip(), joint.vip()):
                 assert type(found) is kind
-            limits = name_predictions(np.zeros((9, 3, 2)), X, ("u", "v", "w"))
+            limits = joint.predict_interval(X)
             assert type(limits) is np.ndarray
 
 

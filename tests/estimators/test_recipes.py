@@ -58,11 +58,12 @@ def test_an_average_is_the_best_point_of_paths_made_by_hand():
     made = chosen_without(pool, average=True)
     assert model.model_.rmse == pytest.approx(np.sqrt(np.mean(made.residuals**2)))
     h = sum(
-        own[m] * path[m].leverage_at(X if text == "scale" else Preprocessor(text).fit_transform(X))
+        own[m]
+        * path[m].predictor.leverage(X if text == "scale" else Preprocessor(text).fit_transform(X))
         for text, path, own in zip(TEXTS, paths, weights, strict=True)
         for m in np.flatnonzero(own)
     )
-    np.testing.assert_allclose(model.model_.leverage_at(X), h, rtol=1e-9)
+    np.testing.assert_allclose(model.model_.predictor.leverage(X), h, rtol=1e-9)
     # The same with what held-out rows say, and one for the choice.
     d = [
         max(left.dof[m], 1.0)

@@ -295,7 +295,7 @@ def test_intervals_for_observations_are_those_of_rows_left_out(kind):
     found = inference.prediction_interval(model, X[:3], level=0.9)
     np.testing.assert_allclose(found.center, model.predict(X[:3]))
     size = np.sqrt(np.mean(model.scores**2))
-    wider = 1 + 4 * model.leverage_at(X[:3]) * 60 / 54
+    wider = 1 + 4 * model.predictor.leverage(X[:3]) * 60 / 54
     if kind == "average":
         values = path.predict(X[:3])[: len(model.weights)]
         wider = wider + 4 * model.weights @ (values - found.center) ** 2 / model.rmse**2

@@ -134,7 +134,7 @@ def test_beyond_what_can_be_counted_everything_else_works(source, data, monkeypa
         np.testing.assert_allclose(ours.coef, theirs.coef, atol=1e-8 * size)
         np.testing.assert_allclose(ours.predict(data[0]), theirs.predict(data[0]), rtol=1e-7)
         np.testing.assert_allclose(
-            ours.half_widths(data[0]), theirs.half_widths(data[0]), rtol=1e-6
+            ours.predictor.half_widths(data[0]), theirs.predictor.half_widths(data[0]), rtol=1e-6
         )
     for name, values in expected.items():
         size = np.abs(values).max()

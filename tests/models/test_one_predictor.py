@@ -78,7 +78,7 @@ def test_every_door_gives_the_same_numbers(name, tmp_path):
         np.testing.assert_allclose(answers.value + answers.half, interval.upper, **close)
         limits = np.column_stack([interval.lower, interval.upper])
         np.testing.assert_allclose(door.predict_interval(NEW, 0.9), limits, **close)
-        np.testing.assert_allclose(answers.leverage, fitted.model_.leverage_at(NEW), **close)
+        np.testing.assert_allclose(answers.leverage, fitted.model_.predictor.leverage(NEW), **close)
         checked = check_calibration(door, NEW, Y[:9], level=0.9).columns
         expected = check_calibration(fitted, NEW, Y[:9], level=0.9).columns
         for key in ("error", "expected", "lower", "unlike"):
@@ -159,7 +159,7 @@ def test_a_pipeline_answers_through_its_predictor(tmp_path):
         np.testing.assert_allclose(door.predict(NEW), expected.predict(NEW), rtol=1e-9)
         options = {"method": "left-out", "level": 0.5}
         half = predictor(model[-1]).half_width(0.5) * np.sqrt(
-            1 + 4 * 40 / 36 * expected.model_.leverage_at(NEW)
+            1 + 4 * 40 / 36 * expected.model_.predictor.leverage(NEW)
         )
         limits = np.column_stack([expected.predict(NEW) - half, expected.predict(NEW) + half])
         np.testing.assert_allclose(door.predict_interval(NEW, **options), limits, rtol=1e-9)

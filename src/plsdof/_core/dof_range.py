@@ -6,14 +6,12 @@ tails like a Cauchy variable's. Quantiles exist always. A dozen responses y + no
 that the model itself estimates, are fitted on the same decomposition of X.
 """
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from plsdof._core.inputs import Array, as_draws, as_generator, as_level, read_only
-from plsdof._core.warnings import quietly
 
 # A dozen tells 5 % of variation from 30 %; the quantiles lie inside the two outermost draws.
 DRAWS, LEVEL = 12, 0.8
@@ -70,13 +68,6 @@ class DofRange:
 def dof_range(model: Any, n_draws: int, level: float, rng: Any) -> DofRange:
     """Return the Degrees of Freedom of a model for ``n_draws`` responses with more noise."""
     draws, generator = as_draws(n_draws, "n_draws", minimum=2), as_generator(rng)
-    y, known = model.path.response(), {"value": model.dof, "level": as_level(level)}
-    if not model.depends_on_response:
-        return DofRange(draws=read_only([model.dof]), **known)
-    noise = model.noise_std * generator.standard_normal((draws, len(y)))
-    found = []
-    for one in noise:
-        # Some responses do not support so many components.
-        with quietly(), suppress(IndexError):
-            found.append(model.with_response(y + one).dof)
-    return DofRange(draws=read_only(found or [np.nan]), **known)
+    y, level = model.path.response(), as_level(level)
+    drawn = (y + model.noise_std * generator.standard_normal(len(y)) for _ in range(draws))
+    return DofRange(value=model.dof, draws=read_only(model.dof_of(drawn) or [np.nan]), level=level)

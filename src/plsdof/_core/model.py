@@ -9,7 +9,8 @@ held-out matrix of its own, of the same folds; the objective of `plsdof._core.ob
 models of all recipes at once. `Path.select` and `Path.average` are the pool of one recipe.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -33,10 +34,18 @@ from plsdof._core.left_out import (
 from plsdof._core.objective import HeldOut, Pools
 from plsdof._core.plugins import predictor_of, quick_look
 from plsdof._core.threads import cached_property
+from plsdof._core.warnings import quietly
 from plsdof.errors import InvalidInputError, NotAvailableError
 
 if TYPE_CHECKING:
     from plsdof._core.path import Path
+
+
+def unprepared(X_new: Any) -> Any:
+    """Return new rows as they are, of a model that is not behind the steps of a Pipeline."""
+    if X_new is None:
+        raise InvalidInputError("X_new is missing; give the rows to predict.")
+    return X_new
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -53,8 +62,8 @@ class Model:
         Weights of the models in an average; None for a single model.
     selection : Selection or None
         How it was chosen; None for a model that was asked for.
-    prepare : callable or None
-        The steps of a Pipeline before the estimator of the model.
+    prepare : callable
+        What makes new rows those that the path takes: the steps before it in a Pipeline.
     noise : str, float or None
         Noise level of standard errors and intervals where none is asked for: that of the estimator.
 
@@ -71,7 +80,7 @@ class Model:
     index: int
     weights: Array | None = None
     selection: Selection | None = None
-    prepare: Callable[[Any], Any] | None = None
+    prepare: Callable[[Any], Any] = unprepared
     noise: Noise = None
 
     # The closed form, and the row of it that is this model
@@ -211,11 +220,23 @@ class Model:
         return dof_range(self, n_draws, level, rng)
 
     @property
-    def depends_on_response(self) -> bool:
-        """Whether `dof` depends on y: not for ridge and principal components regression."""
+    def _depends_on_response(self) -> bool:
         return not self.path.rows.looks_at_y and bool(self.path.exact.filter.scores.size)
 
-    def with_response(self, y: Array) -> Self:
+    def dof_of(self, responses: Iterable[Array]) -> list[float]:
+        """Return `dof` for other responses of the same rows, as far as these support the model.
+
+        One number for ridge and principal components regression, whose `dof` ignores y.
+        """
+        if not self._depends_on_response:
+            return [self.dof]
+        found = []
+        for y in responses:
+            with quietly(), suppress(IndexError):  # not all support so many components
+                found.append(self._with_response(y).dof)
+        return found
+
+    def _with_response(self, y: Array) -> Self:
         """Return the same model, or average, of another response of the same rows."""
         exact = self.path.exact.refit(y)
         return replace(self, path=replace(self.path, _make=lambda: exact, given=None, _asked=None))
@@ -239,24 +260,13 @@ class Model:
         """Predict new rows, dense or sparse. Shape (n_new,)."""
         return np.asarray(self.predictor.predict(X_new))
 
-    def prepared(self, X_new: Any) -> Any:
-        """Return new rows as the path takes them: after the steps before it in a Pipeline."""
-        if X_new is None:
-            raise InvalidInputError("X_new is missing; give the rows to predict.")
-        return X_new if self.prepare is None else self.prepare(X_new)
-
     # Held-out rows
     # -------------
-
-    @property
-    def left_out_or_none(self) -> LeftOut | None:
-        """The held-out matrix behind the choice, if there is one."""
-        return None if self.selection is None else self.selection.left_out
 
     @cached_property
     def left_out(self) -> LeftOut:
         """The held-out matrix: that behind the choice, or that of the usual folds."""
-        known = self.left_out_or_none
+        known = None if self.selection is None else self.selection.left_out
         if known is not None and self.index < len(known.residuals):
             return known
         given = self.path.rows.require()
@@ -324,26 +334,18 @@ class Model:
         Student's t times the root mean square of the `scores`, with u less `LeftOut.spent` degrees
         of freedom, u the number of rows or groups, and at least 2. Beyond 60 rows it passes to the
         quantile of the scores: t^a q^(1 - a) with a = 60 / u.
+
+        Elsewhere (`Predictor.half_widths`) it is times sqrt(1 + 4 h n / n_f + 4 v), h the leverage
+        of the new row, n_f the rows of a fit without a fold, and v as in `scores`: a row far from
+        the training rows, or one that the models of an average disagree about, is predicted less
+        surely.
         """
         return float(self.predictor.responses[0].half_width(level))
-
-    def half_widths(self, X_new: Any, level: float = 0.95) -> Array:
-        """Return half the widths of intervals for new observations. Shape (n_new,).
-
-        `half_width` times sqrt(1 + 4 h n / n_f + 4 v), h the leverage of the new row, n_f the rows
-        of a fit without a fold, and v as in `scores`: a row far from the training rows, or one that
-        the models of an average disagree about, is predicted less surely.
-        """
-        return np.asarray(self.predictor.half_widths(X_new, level))
 
     @cached_property
     def distance(self) -> Leverage:
         """What the leverages of new rows come from."""
         return self.path.leverage_of(self._weight_vector)
-
-    def leverage_at(self, X_new: Any) -> Array:
-        """Return 1/n + sum_j t_j^2 of new rows; of an average the weighted mean. (n_new,)."""
-        return np.asarray(self.predictor.leverage(X_new))
 
     @property
     def spent(self) -> float:
@@ -500,14 +502,12 @@ class Mixture(Model):
         return float(np.mean(found))
 
     @property
-    def depends_on_response(self) -> bool:
-        """Whether `dof` depends on y, in any member."""
-        return any(one.depends_on_response for one in self.members)
+    def _depends_on_response(self) -> bool:
+        return any(one._depends_on_response for one in self.members)
 
-    def with_response(self, y: Array) -> Self:
-        """Return the same average of another response of the same rows."""
+    def _with_response(self, y: Array) -> Self:
         found = tuple(
-            one.with_response(y) if one.depends_on_response else one for one in self.members
+            one._with_response(y) if one._depends_on_response else one for one in self.members
         )
         return replace(self, members=found)
 
@@ -656,25 +656,58 @@ def as_model(model: Any) -> Model:
     """
     if isinstance(model, Model):
         return model
-    fitted, estimator, prepare = unwrapped(model)
-    chosen = getattr(estimator, "model_", None)
-    models = getattr(chosen, "responses", (chosen,))
-    found = models[0]
-    if len(models) != 1 or not isinstance(found, Model):
+    opened = unwrapped(model)
+    found = opened.models[0]
+    if len(opened.models) != 1 or not isinstance(found, Model):
         raise InvalidInputError(
-            f"This {type(estimator).__name__} was fitted to several responses or classes; give "
-            "the model of one response, such as model_.responses[0] of PLS2Regressor."
+            f"This {type(opened.estimator).__name__} was fitted to several responses or classes; "
+            "give the model of one response, such as model_.responses[0] of PLS2Regressor."
         )
-    path = found.path
-    is_named = path.feature_names is not None or not hasattr(fitted, "feature_names_in_")
-    if estimator is not fitted and not is_named:
-        names = tuple(map(str, fitted[:-1].get_feature_names_out()))
+    path, is_named = found.path, opened.names is None or found.path.feature_names is not None
+    if opened.steps and not is_named:
+        names = tuple(map(str, opened.fitted[:-1].get_feature_names_out()))
         path = replace(path, _names=names, _make=partial(getattr, path, "exact"))
-    return replace(found, path=path, prepare=prepare)
+    return replace(found, path=path, prepare=opened)
 
 
-def unwrapped(model: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """Return a fitted estimator or Pipeline, the estimator at its end, and the steps before it."""
+@dataclass(frozen=True)
+class Opened:
+    """A fitted estimator, alone or at the end of a Pipeline; called with new rows it prepares them.
+
+    Attributes
+    ----------
+    fitted : estimator or Pipeline
+    estimator : estimator
+        The same, or the last step of the Pipeline.
+    """
+
+    fitted: Any
+    estimator: Any
+
+    @property
+    def steps(self) -> list[Any]:
+        """The steps before the estimator."""
+        return [] if self.fitted is self.estimator else list(self.fitted)[:-1]
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The chosen model, of several responses that of each."""
+        chosen = getattr(self.estimator, "model_", None)
+        return getattr(chosen, "responses", (chosen,))
+
+    @property
+    def names(self) -> Any:
+        """Names of the columns that new rows have; None if they have none."""
+        return getattr(self.fitted, "feature_names_in_", None)
+
+    def __call__(self, X_new: Any) -> Any:
+        """Return new rows as the path of the model takes them."""
+        rows = unprepared(X_new)
+        return self.estimator.path_rows(self.fitted[:-1].transform(rows) if self.steps else rows)
+
+
+def unwrapped(model: Any) -> Opened:
+    """Return a fitted estimator, or a Pipeline with the estimator at its end."""
     if hasattr(model, "recipe") and hasattr(model, "left_out"):
         raise InvalidInputError(
             "A path holds many models; say which one: path[m], path[path.select().index] or "
@@ -692,20 +725,7 @@ def unwrapped(model: Any) -> tuple[Any, Any, Callable[[Any], Any]]:
         )
     if not hasattr(estimator, "selection_"):
         raise InvalidInputError(f"This {kind} is not fitted yet; call its method fit first.")
-    if not is_pipeline or len(fitted.steps) == 1:
-        return estimator, estimator, estimator.path_rows
-    return fitted, estimator, _Prepared(estimator, fitted[:-1])
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """The steps of a Pipeline before its estimator."""
-
-    estimator: Any
-    before: Any
-
-    def __call__(self, X_new: Any) -> Any:
-        return self.estimator.path_rows(self.before.transform(X_new))
+    return Opened(estimator if is_pipeline and len(fitted.steps) == 1 else fitted, estimator)
 
 
 def as_path(path: Any) -> "Path":

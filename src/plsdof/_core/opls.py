@@ -80,7 +80,7 @@ class OPLS:
 
 def rotated(path: "PLSPath", m: int) -> OPLS:
     """Rotate m components, see `PLSPath.opls`. Cost: O((n + p) m^2) time."""
-    if path.recipe.method.name.rpartition(",")[2] != "pls":
+    if path.recipe.method.name != "pls":
         raise NotAvailableError("OPLS is a rotation of plain PLS; use pls_path.")
     size = as_count(m, "m", minimum=1)
     if size >= len(path):

@@ -1,8 +1,8 @@
 r"""Is a calibration still good? Checks with control samples, control charts, and corrections.
 
 With e = predicted - reference of n control samples, ebar their mean, z = e over the size that is
-expected of it (`Model.half_widths`), a = 1 - level, and a calibration of n_c rows (or groups) that
-has d degrees of freedom (`LeftOut.spent`):
+expected of it (`Predictor.half_widths`), a = 1 - level, and a calibration of n_c rows (or groups)
+that has d degrees of freedom (`LeftOut.spent`):
 
 ==================  ======================================================================
 bias                ebar; significant if |ebar| > t(1 - a/2; n - 1) SEP sqrt(1/n + 1/n_c)

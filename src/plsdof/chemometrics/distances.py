@@ -23,7 +23,7 @@ from plsdof._core import inputs
 from plsdof._core.display import data_frame, one_line, plural
 from plsdof._core.folds import Split
 from plsdof._core.inputs import Array
-from plsdof._core.left_out import MOST_COMPONENTS, conformal_quantile, hold_out, usual_folds
+from plsdof._core.left_out import MOST_COMPONENTS, conformal_quantile, hold_out
 from plsdof._core.model import as_model
 from plsdof._core.paths import PLSPath
 from plsdof._core.standardize import Standardized, standardize_observations
@@ -171,16 +171,14 @@ def left_out_rows(model: Any, *, cv: Any = None) -> LeftOutRows:
     (5.7, 10.7)
     """
     model = as_model(model)
-    path, known = as_score_path(model.path), model.left_out_or_none
+    path = as_score_path(model.path)
     given = path.rows.require_in_memory()
-    count = None
-    if cv is not None:
-        fold = path.store.folds(min(cv, len(given.y)) if isinstance(cv, int) else cv, None)[0]
-    elif known is not None:
-        fold, count = known.fold, known.groups
+    if cv is None:
+        left = model.left_out
     else:
-        fold = usual_folds(len(given.y))
-    left = path.store.left_out(fold, count, through=model.index)
+        folds = path.store.folds(min(cv, len(given.y)) if isinstance(cv, int) else cv, None)
+        left = path.store.left_out(*folds, through=model.index)
+    fold, count = left.fold, left.groups
     weights = np.ones(len(given.y)) if given.weights is None else given.weights
     # Sums of weights of the fits without each fold: leverages are 1/n_f + |t|^2.
     n = (weights.sum() - np.bincount(fold, weights))[fold]
@@ -551,7 +549,7 @@ def contributions(model: Any, X_new: Any = None) -> Contributions:
         everything = np.eye(len(exact.scores(m)))
         rows = exact.to_rows(everything) @ times_predictors(path, everything).T
     else:
-        rows = standardized_rows(path, model.prepared(X_new))
+        rows = standardized_rows(path, model.prepare(X_new))
     # Scores in units where those of the training rows are orthonormal, and what they leave of rows
     rotations, loadings = exact.rotations(m), times_predictors(path, exact.scores(m))
     scores = rows @ rotations

@@ -188,8 +188,7 @@ def outliers(
     model = replace(model, weights=None)  # of an average the model with the largest weight
     labels, rows, error = inputs.row_labels(y if training else X_new), None, None
     if not training:
-        rows = path.rows.new(model.prepared(X_new), sparse=False)
-        predicted = path.exact.predict(rows)[model.row]
+        rows, predicted = path.rows.new(model.prepare(X_new), sparse=False), model.predict(X_new)
         error = None if y is None else inputs.as_response(y, len(predicted)) - predicted
     elif y is not None and not np.allclose(
         inputs.as_response(y, len(path.response())), path.response(), rtol=1e-6, atol=0.0

@@ -104,9 +104,21 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             self._frames = inference.frame_library(X)
         return rows
 
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a JSON file without code; `plsdof.load_model` reads it."""
+        from plsdof.models.files import save_model
+
+        save_model(self._fitted(), file)
+
     def _fitted(self) -> Self:
         check_is_fitted(self)
         return self
+
+    def _named(self, values: Array) -> Any:
+        """Return (p,) values or (p, 2) limits with the names of the columns, if these have any."""
+        return inference.name_features(
+            values, getattr(self, "feature_names_in_", None), self._frames
+        )
 
     def __dir__(self) -> list[str]:
         """List attributes; properties are not asked whether they have a value."""
@@ -265,6 +277,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
     intercept_: float
     selection_: Selection | None
     response_names_: tuple[str, ...] | None
+    _one_response = True
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit all models and choose one.
@@ -530,7 +543,9 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         Returns
         -------
         (n_new, 2) array
-            A data frame with the same index if X is one of pandas.
+            A data frame with the same index if X is one of pandas. Of several responses
+            (`PLS2Regressor`) an array (n_new, q, 2), or, if they have names, a data frame with
+            columns (name, "lower") and (name, "upper").
 
         Notes
         -----
@@ -549,10 +564,10 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         array([[ 1.1, 19.3]])
         """
         options: dict[str, Any] = {"level": level, "kind": kind, "method": method}
-        rows = self.path_rows(X)
-        found = inference.prediction_interval(self.model_, rows, covariance=covariance, **options)
-        limits: Array | DataFrame = inference.name_predictions(
-            np.column_stack([found.lower, found.upper]), X
+        rows, ask = self.path_rows(X), inference.prediction_interval
+        found = [ask(one, rows, covariance=covariance, **options) for one in self._models()]
+        limits: Array | DataFrame = inference.limits_of(
+            found, X, self.response_names_, one_response=self.one_response
         )
         return limits
 
@@ -578,11 +593,7 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         See `plsdof.inference.coefficient_inference`.
         """
         found = self._inference(level, covariance)
-        limits: Array | DataFrame = inference.name_features(
-            np.column_stack([found.lower, found.upper]),
-            getattr(self, "feature_names_in_", None),
-            self._frames,
-        )
+        limits: Array | DataFrame = self._named(np.column_stack([found.lower, found.upper]))
         return limits
 
     def summary(self, level: float = 0.95, *, covariance: Covariance = "homoscedastic") -> Summary:
@@ -600,12 +611,6 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         """Predict with the chosen model. Shape (n_new,)."""
         rows = self.path_rows(X)
         return np.asarray(self.model_.predict(rows))
-
-    def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a JSON file without code; `plsdof.load_model` reads it."""
-        from plsdof.models.files import save_model
-
-        save_model(self, file)
 
     def without_data(self) -> "Predictor":
         """Return the model without its training data: small to pickle, quick to predict.
@@ -637,6 +642,11 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.allow_nan = self._takes_holes
         return tags
+
+    @property
+    def one_response(self) -> bool:
+        """Whether y had one dimension."""
+        return self._one_response
 
     def _on_path(self) -> tuple[Any, int]:
         """Return the path, and the row of the chosen model on it."""

@@ -1,6 +1,5 @@
 """scikit-learn classifier: PLS on coded classes, discriminant analysis of held-out rows."""
 
-import os
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
@@ -29,6 +28,7 @@ from plsdof._core.inputs import (
     read_only,
 )
 from plsdof._core.left_out import MOST_COMPONENTS, usual_folds
+from plsdof._core.plugins import predictor_of
 from plsdof._core.remarks import Remark
 from plsdof._core.standardize import observe, standardize_observations
 from plsdof._core.warnings import quietly
@@ -38,7 +38,6 @@ from plsdof.chemometrics.discriminant import (
     Integers,
     LeftOutClasses,
     apart_from_means,
-    belongs,
     class_errors,
     class_model,
     directions,
@@ -49,7 +48,6 @@ from plsdof.chemometrics.discriminant import (
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.estimators.base import Estimator, LinearScoresMixin
 from plsdof.estimators.recipes import RecipeRegressor
-from plsdof.inference.intervals import name_features
 from plsdof.inference.resampling import PermutationTest
 from plsdof.variants.pls2 import pls2_path
 
@@ -175,7 +173,6 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             self._fit_average(rows, codes, weights, fold, kept)
         else:
             self._fit_one(rows, values, codes, weights, fold, kept)
-        self._fitted_labels = self.predict(X)[kept]
         self.class_models_ = None
         if self.novelty is not None:
             with quietly():
@@ -185,6 +182,8 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             self.class_models_ = tuple(
                 class_model(values[one], fold[one], scale, self.novelty) for one in own
             )
+        self._predictor = None
+        self._fitted_labels = self.predict(X)[kept]
         return self
 
     def _fit_one(
@@ -424,25 +423,15 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         Logarithms of the probabilities but for a constant per row. For two classes (n_new,): the
         log-odds of the second one.
         """
-        rows = self.path_rows(X)
-        if not self.regressors_:
-            values = np.asarray(rows @ self.coef_.T + self.intercept_)
-            return values[:, 0] if len(self.classes_) == 2 else values
-        predicted = np.column_stack([one.model_.predict(rows) for one in self.regressors_])
-        values = predicted @ self.discriminant_[0] + self.discriminant_[1]
-        return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
+        return np.asarray(self._ask("decision_function", X))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of new rows. Shape (n_new,)."""
-        found = self.predict_log_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[found])
+        return np.asarray(self._ask("predict", X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of `predict_proba`. Shape (n_new, K)."""
-        values = self.decision_function(X)
-        if values.ndim == 1:
-            values = np.column_stack([np.zeros_like(values), values])
-        return np.asarray(log_softmax(values, axis=1))
+        return np.asarray(self._ask("predict_log_proba", X))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes. Shape (n_new, K).
@@ -458,12 +447,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         (`chemometrics.discriminant.ClassModel`); a row of a class is accepted with probability
         ``novelty``.
         """
-        rows = self.path_rows(X)
-        if self.class_models_ is None:
-            raise NotAvailableError(
-                "There are no models of classes; fit PLSClassifier(novelty=0.95)."
-            )
-        return belongs(self.class_models_, rows)
+        return np.asarray(self._ask("belongs", X), dtype=bool)
 
     def errors(
         self,
@@ -548,12 +532,6 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             row[least : len(one)] = one[least:]
         return PermutationTest.of(tried, float(scores[0][0]))
 
-    def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a JSON file without code; `plsdof.load_model` reads it."""
-        from plsdof.models.files import save_model
-
-        save_model(self._fitted(), file)
-
     def vip(self) -> Any:
         """Return the importance of every variable for all classes together. Shape (p,).
 
@@ -566,7 +544,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             )
         model = self.path_[self.n_components_]
         values = vip(model) if len(self.classes_) == 2 else model.vip()
-        return name_features(values, getattr(self, "feature_names_in_", None), self._frames)
+        return self._named(values)
 
     @property
     def dof_(self) -> float:
@@ -574,6 +552,13 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
         if self._fitted().regressors_:
             return float(sum(one.dof_ for one in self.regressors_))
         return float(self.path_[self.n_components_].dof)
+
+    def _ask(self, what: str, X: Any) -> Any:
+        """Check new rows, and ask what answers for them."""
+        rows = self.path_rows(X)
+        if self._predictor is None:
+            self._predictor = predictor_of(self)
+        return getattr(self._predictor, what)(rows)
 
     def _on_path(self) -> tuple[Any, int]:
         return self._fitted().path_, self.n_components_

@@ -11,11 +11,6 @@ from plsdof._core.inputs import Array, as_choice, as_float, as_matrix, as_respon
 from plsdof._core.model import Model
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, given_selection
-from plsdof.inference.intervals import (
-    name_features,
-    name_predictions,
-    prediction_interval,
-)
 from plsdof.variants.pls2 import PLS2, Algorithm, PLS2Model, PLS2Path, ResponsePath
 
 JointChoice = Literal["left-out", "average", "cv"]
@@ -158,11 +153,6 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
         return self._fitted()._joint
 
     @property
-    def one_response(self) -> bool:
-        """Whether y had one dimension."""
-        return self._fitted()._one_response
-
-    @property
     def dof_by_response_(self) -> Any:
         """Degrees of Freedom of every response."""
         return self._of_responses(self.model_.dof_by_response)
@@ -176,17 +166,6 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
         """Predict with the chosen model. Shape (n_new, q), (n_new,) if y had one dimension."""
         rows = self.path_rows(X)
         return np.asarray(self._of_responses(self.model_.predict(rows), axis=1))
-
-    def predict_interval(self, X: Any, level: float = 0.95, **options: Any) -> Any:
-        """Lower and upper limits at each row for every response. Shape (n_new, q, 2).
-
-        (n_new, 2) if y had one dimension. Options as for `PLSRegressor.predict_interval`. With
-        names of responses a data frame with columns (name, "lower") and (name, "upper").
-        """
-        rows = self.path_rows(X)
-        found = [prediction_interval(one, rows, level=level, **options) for one in self._models()]
-        limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
-        return name_predictions(self._of_responses(limits, axis=1), X, self.response_names_)
 
     def _models(self) -> Sequence[Model]:
         return self.model_.responses
@@ -204,5 +183,4 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
 
     def vip(self) -> Any:
         """Return the importance of every variable for all responses together. Shape (p,)."""
-        features = getattr(self, "feature_names_in_", None)
-        return name_features(self.model_.vip(), features, self._frames)
+        return self._named(self.model_.vip())

@@ -28,7 +28,6 @@ from plsdof.estimators.base import (
     PathType,
     ScoresMixin,
 )
-from plsdof.inference.intervals import name_features
 from plsdof.variants.kernel import KERNEL_PLS, KernelFunction, KernelName, KernelPLSPath
 from plsdof.variants.penalized import PENALIZED_PLS, PenalizedPLSPath
 
@@ -151,8 +150,7 @@ class PLSRegressor(LinearScoresMixin, _LinearComponents[PLSPath]):
         A pandas series with one named entry per feature if the model was fitted on a data frame
         (and pandas is installed), a frame with columns feature and value if that was one of polars.
         """
-        features = getattr(self, "feature_names_in_", None)
-        return cast("Array", name_features(vip(self._fitted().model_), features, self._frames))
+        return cast("Array", self._named(vip(self._fitted().model_)))
 
 
 class PCRegressor(LinearScoresMixin, _LinearComponents[PCRPath]):

@@ -115,7 +115,7 @@ def left_out_coefs(model: Any, cv: Any = None) -> tuple[Array, Array]:
     single rows by default, or groups where rows were left out in groups.
     """
     model = as_model(model)
-    path, known = model.path, model.left_out_or_none
+    path, known = model.path, getattr(model.selection, "left_out", None)
     if path.rows.is_dual:
         raise NotAvailableError(
             "The jackknife compares coefficients of fits without single rows, and kernel PLS has "

@@ -62,14 +62,19 @@ def frame_library(X: Any) -> str:
     return "polars" if type(X).__module__.startswith("polars") else "pandas"
 
 
-def name_predictions(limits: Array, X: Any, responses: Sequence[str] | None = None) -> Any:
-    """Name limits (n, 2), or (n, q, 2) of q responses, by what names rows and responses.
+def limits_of(
+    found: "Sequence[Interval]", X: Any, responses: Sequence[str] | None, *, one_response: bool
+) -> Any:
+    """Return limits (n, 2), or (n, q, 2) of q responses, by what names rows and responses.
 
     In polars columns of several responses are "name lower" and "name upper".
     """
+    limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
     rows, library, columns = row_labels(X), frame_library(X), list[Any](_LIMITS)
     named = rows is not None or feature_names(X) is not None
-    if limits.ndim == 3:
+    if one_response:
+        limits = limits[:, 0]
+    else:
         named = responses is not None
         columns = [(name, limit) for name in responses or () for limit in _LIMITS]
     if not named or not find_spec(library):

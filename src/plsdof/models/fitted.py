@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from plsdof._core.criteria import Noise
 from plsdof._core.inputs import Array, as_choice, read_only
 from plsdof._core.left_out import REACTION
-from plsdof._core.model import Fitted, Mixture, Model, members_of, unwrapped
+from plsdof._core.model import Mixture, Model, Opened, members_of, unwrapped
 from plsdof._core.paths import PLSPath
 from plsdof._core.threads import cached_property
 from plsdof.chemometrics import diagnostics, distances
@@ -95,14 +96,11 @@ def predictor(
     if intervals is not None:
         as_choice(intervals, "intervals", inference.INTERVAL_METHODS)
     if not isinstance(model, Model | PLS2Model):
-        fitted, estimator, _ = unwrapped(model)
-        if hasattr(estimator, "predict_log_proba"):
-            before = list(fitted)[:-1] if estimator is not fitted else []
-            steps = [preprocessing, *before]
-            return _classifier(fitted, estimator, steps, names, response or "y", source)
-    return FittedPredictor(
-        opened(model), names, response, source, noise, covariance, intervals or "", preprocessing
-    )
+        model = unwrapped(model)
+        if hasattr(model.estimator, "predict_log_proba"):
+            return _classifier(model, preprocessing, names, response or "y", source)
+    parts = partial(FittedResponse, noise=noise, covariance=covariance, intervals=intervals or "")
+    return FittedPredictor(model, names, response, source, preprocessing, parts)
 
 
 class FittedPredictor(Predictor):
@@ -110,31 +108,40 @@ class FittedPredictor(Predictor):
 
     def __init__(
         self,
-        given: "Opened",
+        model: Model | PLS2Model | Opened,
         names: Sequence[str] | None,
         response: str | None,
         source: Mapping[str, Any] | None,
-        noise: Noise,
-        covariance: str,
-        intervals: str,
         preprocessing: Any,
+        parts: Callable[[Model, str], "FittedResponse"],
     ) -> None:
-        first = given.models[0]
+        chosen = model.estimator.model_ if isinstance(model, Opened) else model
+        joint, responses = isinstance(chosen, PLS2Model), getattr(chosen, "responses", (chosen,))
+        first, labels, one = responses[0], None, not joint
+        prepare = model if isinstance(model, Opened) else first.prepare
         path = members_of(first)[0].path
+        if isinstance(prepare, Opened):
+            named, p = prepare.names, prepare.fitted.n_features_in_
+            labels = prepare.estimator.response_names_
+            one = one or prepare.estimator.one_response
+        else:
+            named, p = path.feature_names, path.rows.n_features
+            if joint and chosen.path.names != numbered(len(responses), ""):
+                labels = chosen.path.names
+        called = labels or numbered(len(responses), "y")
+        if one:
+            called = (response or (labels or ("y",))[0],)
         self.__dict__.update(
-            about(given.names if names is None else names, given.n_columns, source),
+            about(named if names is None else names, p, source),
             models=members_of(first),
-            before=[preprocessing, *given.before],
-            prepare=first.prepared,
-            method=first.path.recipe.method.name.rpartition(",")[2],
+            before=[preprocessing, *getattr(prepare, "steps", ())],
+            prepare=prepare,
+            method=first.path.recipe.method.name,
             parameter_name=first.path.parameter_name,
             n=float(path.exact.spectrum.n if path.given is None else path.given.n),
-            one_response=given.one_response,
-            responses_named=response is not None or given.response_names is not None,
-            responses=tuple(
-                FittedResponse(one, name, noise, covariance, intervals)
-                for one, name in zip(given.models, given.responses(response), strict=True)
-            ),
+            one_response=one,
+            responses_named=response is not None or labels is not None,
+            responses=tuple(map(parts, responses, called)),
         )
 
     # Of an average one for each recipe; several responses share the first.
@@ -166,7 +173,7 @@ class FittedPredictor(Predictor):
             "responses": tuple(one.frozen(keep=intervals) for one in self.responses),  # type: ignore[attr-defined]
         }
         rest = {one.name: getattr(self, one.name) for one in fields(Predictor)}
-        return Predictor(**rest | made)
+        return Predictor(**rest | made).frozen()
 
 
 class FittedMember(Member):
@@ -460,11 +467,6 @@ def _preparation(model: Model, before: Sequence[Any]) -> Preparation:
 
 
 def _kernel(model: Model, inputs: Any) -> KernelRows:
-    if inputs.kernel.function is not None:
-        raise NotAvailableError(
-            "A model file holds no code, and the kernel is a function or a matrix that was given; "
-            "use one of the kernels by name, or keep the model with joblib.dump."
-        )
     gamma = inputs.kernel.gamma
     return KernelRows(
         name=inputs.kernel.name,
@@ -474,6 +476,7 @@ def _kernel(model: Model, inputs: Any) -> KernelRows:
         rows=read_only(np.array(inputs.rows)),
         mean=read_only(model.centre[0]),
         gamma=math.nan if gamma is None else float(gamma),
+        function=inputs.kernel.function,
     )
 
 
@@ -507,83 +510,27 @@ def _chain(steps: Sequence[Any], p: int) -> Any:
     return Preprocessor.from_content({"steps": ",".join(words) or "none", "learned": learned}, p)
 
 
-# A fitted estimator, or a Pipeline
-# ---------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Opened:
-    """The models of a fitted estimator, the steps before it, and names."""
-
-    models: Sequence[Any]
-    n_columns: int
-    before: Sequence[Any] = ()
-    names: Sequence[str] | None = None
-    response_names: tuple[str, ...] | None = None
-    one_response: bool = True
-
-    def responses(self, given: str | None) -> tuple[str, ...]:
-        """Return the names of the responses."""
-        if self.one_response:
-            return (given or (self.response_names or ("y",))[0],)
-        return self.response_names or numbered(len(self.models), "y")
-
-
-def opened(model: Model | PLS2Model | Fitted) -> Opened:
-    """Return what a predictor is made of."""
-    if isinstance(model, Model):
-        before = getattr(model.prepare, "before", ())
-        return Opened(
-            models=[model],
-            n_columns=model.path.rows.n_features,
-            before=list(before),
-            names=model.path.feature_names,
-        )
-    if isinstance(model, PLS2Model):
-        path = model.path
-        named = None if path.names == tuple(map(str, range(len(path.names)))) else path.names
-        return Opened(
-            models=model.responses,
-            n_columns=len(path.units.x_mean),
-            names=path.units.names,
-            response_names=named,
-            one_response=False,
-        )
-    fitted, estimator, prepare = unwrapped(model)
-    chosen = estimator.model_
-    joint = isinstance(chosen, PLS2Model)
-    return Opened(
-        models=[replace(one, prepare=prepare) for one in (chosen.responses if joint else [chosen])],
-        n_columns=fitted.n_features_in_,
-        before=list(fitted)[:-1] if estimator is not fitted else (),
-        names=getattr(fitted, "feature_names_in_", None),
-        response_names=estimator.response_names_,
-        one_response=not joint or estimator.one_response,
-    )
-
-
 # Classes
 # -------
 
 
 def _classifier(
-    fitted: Any,
-    model: Any,
-    steps: Sequence[Any],
+    given: Opened,
+    preprocessing: Any,
     names: Sequence[str] | None,
     response: str,
     source: Mapping[str, Any] | None,
 ) -> Predictor:
     """Return the predictor of a classifier: a response per class, whose values are its function."""
-    p, chosen = fitted.n_features_in_, model.selection_
+    model, p = given.estimator, given.fitted.n_features_in_
+    chosen = model.selection_
     facts: dict[str, Any] = {"parameter": float(model.n_components_), "dof": model.dof_}
     facts["choice"] = {
         "criterion": "log-loss" if chosen else "given",
         "message": chosen.message if chosen else f"{model.n_components_} components as asked for",
         "label": f"{model.n_components_} components",
     }
-    given = getattr(fitted, "feature_names_in_", None) if names is None else names
-    chain = _chain(steps, p)
+    chain = _chain([preprocessing, *given.steps], p)
     if hasattr(model, "coef_"):
         coef, offset = model.coef_, model.intercept_
         if len(model.classes_) == 2:  # the first class is what the second is compared with
@@ -593,7 +540,11 @@ def _classifier(
     else:
         members, offset, recipes = _of_coded_classes(model, chain)
     return Predictor(
-        **about(given, p, {**(source or {}), "classes_of": response}),
+        **about(
+            given.names if names is None else names,
+            p,
+            {**(source or {}), "classes_of": response},
+        ),
         n=float(model.left_out_.weights.sum()),
         method=CLASSES,
         parameter_name="n_components",

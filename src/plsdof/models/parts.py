@@ -62,7 +62,8 @@ class Centred:
 class KernelRows:
     """A kernel with the standardised training rows (k, p) and their mean kernel values (k,).
 
-    ``scale`` (p,) are the scales of the columns.
+    ``scale`` (p,) are the scales of the columns, ``function`` the kernel if it has no name, which
+    no file holds.
     """
 
     name: str
@@ -72,11 +73,17 @@ class KernelRows:
     rows: Array
     mean: Array
     gamma: float = math.nan
+    function: Any = None
 
     def of(self, rows: Array) -> Centred:
         """Return kernel values of centred rows. Shape (n_new, k)."""
-        width = None if math.isnan(self.gamma) else self.gamma
-        kernel = Kernel(name=self.name, gamma=width, degree=int(self.degree), coef0=self.coef0)
+        kernel = Kernel(
+            name=self.name,
+            gamma=None if math.isnan(self.gamma) else self.gamma,
+            degree=int(self.degree),
+            coef0=self.coef0,
+            function=self.function,
+        )
         return Centred(kernel(rows / self.scale, self.rows), self.mean)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import softmax
+from scipy.special import log_softmax
 
 from plsdof._core.choice import LEFT_OUT
 from plsdof._core.display import data_frame, model_in_words, one_line, plural
@@ -282,7 +282,7 @@ class Predictor:
         if (labels := row_labels(X)) is not None:
             facts["names"] = tuple(labels)
         if self.labels:
-            probability = softmax(np.column_stack(values), axis=1)
+            probability = np.exp(log_softmax(np.column_stack(values), axis=1))
             facts |= {"classes": self.classes_, "probability": probability}
             facts["label"] = self.classes_[probability.argmax(axis=1)]
             if self.class_models:
@@ -313,10 +313,14 @@ class Predictor:
         classes, values = self.classes_, self._values(X)
         return np.asarray(values[:, 1] - values[:, 0] if len(classes) == 2 else values)
 
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of `predict_proba`. Shape (n_new, K)."""
+        _ = self.classes_  # which numbers have not
+        return np.asarray(log_softmax(self._values(X), axis=1))
+
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes. Shape (n_new, K)."""
-        _ = self.classes_  # which numbers have not
-        return softmax(self._values(X), axis=1)
+        return np.exp(self.predict_log_proba(X))
 
     def leverage(self, X: Any) -> Array:
         """Return 1/n + the weighted sum of squared scores of new rows. Shape (n_new,)."""
@@ -354,10 +358,10 @@ class Predictor:
         found = [
             self.prediction_interval(X, response=i, **options) for i in range(len(self.responses))
         ]
-        limits = np.stack([np.column_stack([one.lower, one.upper]) for one in found], axis=1)
-        limits = limits[:, 0] if self.one_response else limits
-        named: Array | DataFrame = inference.name_predictions(limits, X, self.response_names_)
-        return named
+        limits: Array | DataFrame = inference.limits_of(
+            found, X, self.response_names_, one_response=self.one_response
+        )
+        return limits
 
     def prediction_interval(
         self,
@@ -422,7 +426,9 @@ class Predictor:
     def belongs(self, X: Any) -> npt.NDArray[np.bool_]:
         """Whether new rows look like members of each class: `plsdof.PLSClassifier.belongs`."""
         if not self.class_models:
-            raise NotAvailableError("There are no models of classes: PLSClassifier(novelty=0.95).")
+            raise NotAvailableError(
+                "There are no models of classes; fit PLSClassifier(novelty=0.95)."
+            )
         rows = self._rows(X)[0]
         return belongs(self.class_models, rows.dense() + rows.mean)
 
@@ -513,6 +519,12 @@ class Predictor:
 
         ``intervals`` says whether to keep what intervals "normal", T^2 and Q need.
         """
+        kernels = [one.kernel for one in self.preparations]
+        if any(one is not None and one.function is not None for one in kernels):
+            raise NotAvailableError(
+                "A model file holds no code, and the kernel is a function or a matrix that was "
+                "given; use one of the kernels by name, or keep the model with joblib.dump."
+            )
         if intervals:
             return self
         kept = tuple(replace(one, normal=None, check=None) for one in self.responses)

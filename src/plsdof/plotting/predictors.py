@@ -84,7 +84,7 @@ class SpectraDisplay(style.Display):
         ``kwargs`` are those of `from_spectra`.
         """
         found = as_model(model)
-        rows, path = found.prepared(X), found.path
+        rows, path = found.prepare(X), found.path
         rows = np.asarray(rows if path.rows.is_dual else path.rows.new(rows, sparse=False))
         same = np.shape(X) == rows.shape and np.array_equal(X, rows)
         names, title = (

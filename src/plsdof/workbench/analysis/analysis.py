@@ -661,7 +661,8 @@ def analysis_of(
     request = replace(Request(level=level, scale=scale), preprocess=steps)
     with quietly():
         # All models, where none was chosen by cross-validation
-        left = path.left_out() if found.left_out_or_none is None else found.left_out
+        known = chosen is not None and chosen.left_out is not None
+        left = found.left_out if known else path.left_out()
         if chosen is None:
             found = asked_for(path, found.index, left)
             chosen = found.selection
