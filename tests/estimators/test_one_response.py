@@ -25,6 +25,8 @@ from plsdof.estimators import (
     RecipeRegressor,
     RidgeRegressor,
 )
+from plsdof.inference import prediction_interval
+from plsdof.inference.intervals import limits_of
 
 Q, P = 3, 5
 ESTIMATORS = {
@@ -159,7 +161,8 @@ def test_without_pandas_limits_stay_arrays(monkeypatch, data):
             patch.setitem(sys.modules, "pandas", None)
             for found in (one.conf_int(), one.vip(), joint.vip()):
                 assert type(found) is kind
-            limits = joint.predict_interval(X)
+            found = [prediction_interval(one, X) for one in joint.model_.responses]
+            limits = limits_of(found, X, ("u", "v", "w"), one_response=False)
             assert type(limits) is np.ndarray
 
 

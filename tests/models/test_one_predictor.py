@@ -117,7 +117,8 @@ def test_numbers_are_those_of_formulas_written_out(scale, weights, tmp_path):
         beside = new - scores @ (Z.T @ T).T
         np.testing.assert_allclose(answers.q.values, np.sum(beside**2, axis=1), rtol=1e-8)
         np.testing.assert_array_equal(answers.unlike, answers.t2.flags | answers.q.flags)
-        np.testing.assert_array_equal(answers.status == "unlike", answers.unlike)
+        np.testing.assert_array_equal(answers.status != "ok", answers.unlike)
+        np.testing.assert_array_equal(answers.reason != "", answers.unlike)
         # The mean, by a derivative of the prediction with respect to each response.
         normal = door.prediction_interval(NEW, kind="mean", method="normal")
         step = 1e-5

@@ -692,8 +692,9 @@ class Opened:
     @property
     def models(self) -> tuple[Model, ...]:
         """The chosen model, of several responses that of each."""
-        chosen = getattr(self.estimator, "model_", None)
-        return getattr(chosen, "responses", (chosen,))
+        chosen: Any = getattr(self.estimator, "model_", None)
+        found: tuple[Model, ...] = getattr(chosen, "responses", (chosen,))
+        return found
 
     @property
     def names(self) -> Any:

@@ -83,8 +83,8 @@ def limits_of(
     if library == "polars":
         names = [one if isinstance(one, str) else " ".join(one) for one in columns]
         return _polars(dict(zip(names, values.T, strict=True)))
-    found = data_frame(dict(zip(columns, values.T, strict=True)))
-    return found if rows is None else found.set_axis(list(rows), axis=0)
+    frame = data_frame(dict(zip(columns, values.T, strict=True)))
+    return frame if rows is None else frame.set_axis(list(rows), axis=0)
 
 
 def name_features(values: Array, features: Sequence[str] | None, library: str) -> Any:

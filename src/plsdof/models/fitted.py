@@ -115,9 +115,10 @@ class FittedPredictor(Predictor):
         preprocessing: Any,
         parts: Callable[[Model, str], "FittedResponse"],
     ) -> None:
-        chosen = model.estimator.model_ if isinstance(model, Opened) else model
+        chosen: Any = model.estimator.model_ if isinstance(model, Opened) else model
         joint, responses = isinstance(chosen, PLS2Model), getattr(chosen, "responses", (chosen,))
-        first, labels, one = responses[0], None, not joint
+        first: Model = responses[0]
+        labels, one = None, not joint
         prepare = model if isinstance(model, Opened) else first.prepare
         path = members_of(first)[0].path
         if isinstance(prepare, Opened):

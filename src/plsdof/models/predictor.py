@@ -12,7 +12,7 @@ are made when they are needed; `plsdof.load_model` reads one from a file.
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _EPS = float(np.finfo(np.float64).eps)
+# A row whose T^2 or Q one of a thousand ordinary rows would exceed is not to be predicted.
+REJECT_LEVEL = 0.999
+_DISTANCES = {"t2": "T²", "q": "Q"}
 Kind = Literal["observation", "mean"]
 Method = Literal["left-out", "normal"]
 
@@ -68,6 +71,8 @@ class Predictions:
         How large errors are expected, by cross-validation; nan where nothing says so.
     t2, q : Diagnostic or None
         Of one response, where the model can tell.
+    farthest : mapping
+        Limits of "t2" and "q" at the level 0.999.
     label, probability : (n_new,) and (n_new, K) arrays, or None
         Of classes.
     level : float
@@ -81,6 +86,7 @@ class Predictions:
     expected: Array
     t2: Diagnostic | None = None
     q: Diagnostic | None = None
+    farthest: Mapping[str, float] = field(default_factory=dict)
     label: npt.NDArray[Any] | None = None
     probability: Array | None = None
     belongs: npt.NDArray[np.bool_] | None = None
@@ -94,14 +100,43 @@ class Predictions:
         if self.belongs is not None:
             return np.asarray(~self.belongs.any(axis=1))
         found = np.zeros(len(self.value), dtype=bool)
-        for one in (self.t2, self.q):
-            found |= False if one is None else one.flags
+        for one in self._distances:
+            found |= one.flags
         return found
 
     @property
     def status(self) -> npt.NDArray[Any]:
-        """What to make of each row: "ok", or "unlike" those of the calibration."""
-        return np.where(self.unlike, "unlike", "ok")
+        """What to make of each row: "ok", "warn" if it is `unlike` the calibration, or "reject".
+
+        The last if T^2 or Q is above its limit at the level 0.999, or there is no prediction.
+        """
+        far = self._is_missing
+        for one in self._distances:
+            far = far | (one.values > self.farthest[one.name])
+        return np.where(far, "reject", np.where(self.unlike, "warn", "ok")).astype(object)
+
+    @property
+    def reason(self) -> npt.NDArray[Any]:
+        """What the `status` is for, in words; empty if it is "ok"."""
+        found = {"no prediction": self._is_missing}
+        if self.belongs is not None:
+            found["none of the classes"] = self.unlike
+        for one in self._distances:
+            far = one.values > self.farthest[one.name]
+            name = _DISTANCES[one.name]
+            found[f"{name} above {100 * self.level:g}% limit"] = one.flags & ~far
+            found[f"{name} above {100 * REJECT_LEVEL:g}% limit"] = far
+        rows = zip(*found.values(), strict=True)
+        words = ["; ".join(w for w, holds in zip(found, row, strict=True) if holds) for row in rows]
+        return np.array(words, dtype=object)
+
+    @property
+    def _is_missing(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(np.isnan(self.value).reshape(len(self.value), -1).any(axis=1))
+
+    @property
+    def _distances(self) -> list[Diagnostic]:
+        return [one for one in (self.t2, self.q) if one is not None]
 
     def columns(self) -> dict[str, Any]:
         """Return everything by column name."""
@@ -115,8 +150,8 @@ class Predictions:
             found |= {"upper": self.value + self.half, "leverage": self.leverage}
         else:
             found = {f"value_{j}": one for j, one in enumerate(self.value.T)}
-        found |= {one.name: one.values for one in (self.t2, self.q) if one is not None}
-        return found | {"status": self.status}
+        found |= {one.name: one.values for one in self._distances}
+        return found | {"status": self.status, "reason": self.reason}
 
     def frame(self) -> "DataFrame":
         """Return a pandas data frame with one row per new row."""
@@ -290,14 +325,16 @@ class Predictor:
         elif len(self.responses) == 1 and self.responses[0].check is not None:
             names = ("t2", "q") if self.check.loadings is not None else ("t2",)
             facts |= {name: self._distance(name, rows, level) for name in names}
-        sizes = [self._widening(one, rows) for one in self.responses]
-        known = list(zip(self.responses, sizes, strict=True))
-        half = [self._half_width(one, rows, level, size) for one, size in known]
+            far = {name: self.check.limit(name, self.n, REJECT_LEVEL).limit for name in names}
+            facts["farthest"] = far
+        usual = [one.usual_method if one.has_intervals else LEFT_OUT for one in self.responses]
+        asked = zip(self.responses, usual, strict=True)
+        sizes = [math.sqrt(one.mean_square) * self._widening(one, rows) for one in self.responses]
         return Predictions(
             value=self._stacked(values),
             leverage=self._stacked([self._leverage(one, rows) for one in self.responses]),
-            half=self._stacked(half),
-            expected=self._stacked([math.sqrt(one.mean_square) * size for one, size in known]),
+            half=self._stacked([self._half(one, rows, level, how) for one, how in asked]),
+            expected=self._stacked(sizes),
             **facts,
         )
 
@@ -330,8 +367,7 @@ class Predictor:
     def half_widths(self, X: Any, level: float = 0.95) -> Array:
         """Return half the widths of intervals from cross-validation. Shape (n_new,)."""
         rows = self._rows(X)
-        every = [one.half_width(level) * self._widening(one, rows) for one in self.responses]
-        return self._stacked(every)
+        return self._stacked([self._half(one, rows, level, LEFT_OUT) for one in self.responses])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2, of several responses their mean; of a classifier the accuracy."""
@@ -390,18 +426,15 @@ class Predictor:
             )
         rows = self._rows(X)
         center, critical = self._value(one, rows), math.nan
-        std_error = np.full(len(center), np.nan)
+        std_error, half = np.full(len(center), np.nan), self._half(one, rows, level, method, kind)
         words = one.choice.get("intervals", f"Cross-validated errors ({method}).")
         if method == "normal":
             std_error = self._std_error(one, rows, kind)
             critical = inference.critical_value(level, one.require_normal().df)
-            half = critical * std_error
+            words = inference.normal_words(self.in_words, kind, one.choice.get("covariance"))
             if kind == "mean" and is_default and len(one.scores):
                 # That of a mean is never wider than that of an observation.
-                half = np.minimum(half, one.half_width(level) * self._widening(one, rows))
-            words = inference.normal_words(self.in_words, kind, one.choice.get("covariance"))
-        else:
-            half = one.half_width(level) * self._widening(one, rows)
+                half = np.minimum(half, self._half(one, rows, level, LEFT_OUT))
         facts = {"level": level, "critical": critical, "assumptions": words}
         facts |= {"names": row_labels(X), "std_error": read_only(std_error)}
         return inference.interval_around(center, half, **facts)
@@ -627,14 +660,19 @@ class Predictor:
         error = np.hypot(error, math.sqrt(one.noise_variance)) if kind != "mean" else error
         return np.asarray(abs(one.correction[0]) * error)
 
-    def _half_width(
-        self, one: Response, rows: Sequence[Centred], level: float, widening: Array
+    def _half(
+        self,
+        one: Response,
+        rows: Sequence[Centred],
+        level: float,
+        method: str,
+        kind: str = "observation",
     ) -> Array:
-        """Return half the widths of the usual intervals for observations; nan if there are none."""
-        if one.usual_method == LEFT_OUT or not one.has_intervals:
-            return np.asarray(one.half_width(level) * widening)
+        """Return half the widths of intervals; nan where there are none."""
+        if method == LEFT_OUT:
+            return np.asarray(one.half_width(level) * self._widening(one, rows))
         critical = inference.critical_value(level, one.require_normal().df)
-        return np.asarray(critical * self._std_error(one, rows, "observation"))
+        return np.asarray(critical * self._std_error(one, rows, kind))
 
     def _distance(
         self, name: str, rows: Sequence[Centred], level: float, limit: str | None = None

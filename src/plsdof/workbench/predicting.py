@@ -36,9 +36,8 @@ from plsdof.workbench.tables.columns import listed, shortened
 from plsdof.workbench.tables.joining import averaged_table, labels_of
 from plsdof.workbench.tables.table import Note, Table, located
 
-# Levels of the limits of T^2 and Q: a row beyond the first is unusual, and one beyond the second,
-# which one of a thousand ordinary rows would be, is not to be predicted.
-CHECK_LEVEL, REJECT_LEVEL = 0.95, 0.999
+# Level of the limits of T^2 and Q: a row beyond is unusual.
+CHECK_LEVEL = 0.95
 _DISTANCES = {"t2": "T²", "q": "Q"}
 # Rows of a short table.
 _MOST_ROWS = 20
@@ -366,35 +365,18 @@ def _distances(
     model: Predictor, new: NewRows, columns: Columns
 ) -> tuple[dict[str, float], list[Remark]]:
     """Add how far rows are from those of the calibration; return the limits, and which are far."""
-    limits, farther, remarks = dict[str, float](), dict[str, float](), list[Remark]()
-    if model.check is not None:
-        made = model.at(new.X[new.complete], level=CHECK_LEVEL)
-        for one in (one for one in (made.t2, made.q) if one is not None):
-            columns[one.name], limits[one.name] = new.spread(one.values), one.limit
-            columns[f"{one.name}_limit"] = np.full(len(new.X), one.limit)
-            farther[one.name] = model.check.limit(one.name, model.n, REJECT_LEVEL).limit
-            remarks += remarked("no-limit", [one.message] * bool(np.isnan(one.limit)))
+    limits, remarks = dict[str, float](), list[Remark]()
+    made = model.at(new.X[new.complete], level=CHECK_LEVEL)
+    for one in (one for one in (made.t2, made.q) if one is not None):
+        columns[one.name], limits[one.name] = new.spread(one.values), one.limit
+        columns[f"{one.name}_limit"] = np.full(len(new.X), one.limit)
+        remarks += remarked("no-limit", [one.message] * bool(np.isnan(one.limit)))
     if limits:
-        unusual = np.any([columns[name] > limits[name] for name in limits], axis=0)
-        columns["unusual"] = np.asarray(np.where(new.complete, unusual, None))
-    columns |= _status(columns, limits, farther)
+        columns["unusual"] = new.spread(made.unlike.astype(object), None)
+    columns |= {"status": new.spread(made.status, "reject")}
+    columns |= {"reason": new.spread(made.reason, "no prediction")}
     said = _unusual(columns) if limits else _why_no_check(model)
     return limits, remarks + remarked("unusual" if limits else "no-check", filter(None, [said]))
-
-
-def _status(columns: Columns, limits: Mapping[str, float], farther: Mapping[str, float]) -> Columns:
-    """Return ok, warn or reject for every row, and why."""
-    status, reasons = [], []
-    for i, value in enumerate(columns["prediction"]):
-        beyond = [name for name in limits if columns[name][i] > limits[name]]
-        far = [name for name in beyond if columns[name][i] > farther[name]]
-        levels = {name: REJECT_LEVEL if name in far else CHECK_LEVEL for name in beyond}
-        why = [f"{_DISTANCES[one]} above {percent(levels[one])} limit" for one in beyond]
-        if np.isnan(value):
-            why = ["no prediction"]
-        status.append("reject" if far or np.isnan(value) else "warn" if beyond else "ok")
-        reasons.append("; ".join(why))
-    return {"status": np.array(status, object), "reason": np.array(reasons, object)}
 
 
 def _unusual(columns: Columns) -> str:
