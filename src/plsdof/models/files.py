@@ -263,7 +263,11 @@ def _of_version_4(content: dict[str, Any]) -> dict[str, Any]:
     for one in msgspec.convert(content.get("preparations"), list[dict[str, Any]]):
         scale, kernel = _array(None, one.get("x_scale")), one.get("kernel")
         scales.append(np.ones(1) if kernel else row_units(scale))
-        kernel = {"kernel": {**kernel, "scale": scale}} if kernel else {}
+        kernel = (
+            {"kernel": {**kernel, "scale": scale, "degree": int(kernel["degree"])}}
+            if kernel
+            else {}
+        )
         preparations.append({key: one[key] for key in one if key != "x_scale"} | kernel)
     responses = msgspec.convert(content.get("responses"), list[dict[str, Any]])
     found = [_response_of_version_4(one, scales, float(content["n"])) for one in responses]

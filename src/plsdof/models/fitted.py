@@ -468,16 +468,11 @@ def _preparation(model: Model, before: Sequence[Any]) -> Preparation:
 
 
 def _kernel(model: Model, inputs: Any) -> KernelRows:
-    gamma = inputs.kernel.gamma
     return KernelRows(
-        name=inputs.kernel.name,
-        degree=float(inputs.kernel.degree),
-        coef0=inputs.kernel.coef0,
+        **vars(inputs.kernel),
         scale=read_only(inputs.scale),
         rows=read_only(np.array(inputs.rows)),
         mean=read_only(model.centre[0]),
-        gamma=math.nan if gamma is None else float(gamma),
-        function=inputs.kernel.function,
     )
 
 

@@ -59,32 +59,19 @@ class Centred:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class KernelRows:
+class KernelRows(Kernel):
     """A kernel with the standardised training rows (k, p) and their mean kernel values (k,).
 
-    ``scale`` (p,) are the scales of the columns, ``function`` the kernel if it has no name, which
-    no file holds.
+    ``scale`` (p,) are the scales of the columns. No file holds a kernel that is a ``function``.
     """
 
-    name: str
-    degree: float
-    coef0: float
     scale: Array
     rows: Array
     mean: Array
-    gamma: float = math.nan
-    function: Any = None
 
     def of(self, rows: Array) -> Centred:
         """Return kernel values of centred rows. Shape (n_new, k)."""
-        kernel = Kernel(
-            name=self.name,
-            gamma=None if math.isnan(self.gamma) else self.gamma,
-            degree=int(self.degree),
-            coef0=self.coef0,
-            function=self.function,
-        )
-        return Centred(kernel(rows / self.scale, self.rows), self.mean)
+        return Centred(self(rows / self.scale, self.rows), self.mean)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

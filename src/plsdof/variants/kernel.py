@@ -87,7 +87,7 @@ class Kernel:
     """
 
     name: str
-    gamma: float | None
+    gamma: float | None = None
     degree: int
     coef0: float
     function: KernelFunction | None = None

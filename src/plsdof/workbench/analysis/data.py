@@ -130,13 +130,12 @@ class TestSet:
     @cached_property
     def predicted(self) -> Array:
         """Predictions. Shape (n,)."""
-        return predicted(self.model, self.rows, self.X)
+        return read_only(self.model.predict(seen_by(self.model, self.rows, self.X)))
 
     @cached_property
     def interval(self) -> Interval | None:
         """Intervals of one observation each, where the model has any."""
-        mixed = isinstance(self.model, Mixture)
-        seen = np.asarray(self.rows.X, dtype=np.float64) if mixed else self.X
+        seen = seen_by(self.model, self.rows, self.X)
         with quietly(), contextlib.suppress(NotAvailableError, InvalidInputError):
             how: Any = {"level": self.level, "method": self.method}
             return prediction_interval(self.model, seen, **how)
@@ -156,14 +155,12 @@ class TestSet:
         return int(np.count_nonzero((self.interval.lower <= y) & (y <= self.interval.upper)))
 
 
-def predicted(model: Model, rows: Rows, X: Array) -> Array:
-    """Predict rows; X are their predictors after the preprocessing of the path.
+def seen_by(model: Model, rows: Rows, X: Array) -> Array:
+    """Return rows as a model takes them; X are they after the preprocessing of the path.
 
     An average over recipes takes the rows as they were read.
     """
-    if isinstance(model, Mixture):
-        return read_only(model.predict(np.asarray(rows.X, dtype=np.float64)))
-    return read_only(model.intercept + X @ model.coef)
+    return np.asarray(rows.X, dtype=np.float64) if isinstance(model, Mixture) else X
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

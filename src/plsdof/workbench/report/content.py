@@ -30,7 +30,7 @@ from plsdof.models.writing import plain
 from plsdof.plotting.style import FeatureAxis, feature_axis, is_spectrum, readable, spans_decades
 from plsdof.workbench.analysis import Analysis
 from plsdof.workbench.analysis.analysis import About, has_scores
-from plsdof.workbench.analysis.data import Numbers, Rows, TestSet, predicted
+from plsdof.workbench.analysis.data import Numbers, Rows, TestSet, seen_by
 from plsdof.workbench.analysis.remarks import recipe_errors, said
 from plsdof.workbench.analysis.result import Result
 from plsdof.workbench.analysis.tables import FLAGS, merit_table, models_table, result_of
@@ -166,7 +166,7 @@ class View:
         X = np.asarray(
             rows.X if chain is None else rows.preprocessed(chain, fit=False), dtype=float
         )
-        made = [predicted(one.model, rows, X) for one in self.about.values()]
+        made = [one.model.predict(seen_by(one.model, rows, X)) for one in self.about.values()]
         scores = self.scores(X)
         return {
             "observed": rounded(rows.y),
@@ -485,9 +485,9 @@ def row_numbers(view: View, place: int) -> RowNumbers:
         order = np.argsort(-found["leverage"].values, kind="stable")
     else:
         found, order = table.diagnostics, table.order
-    fitted = (
-        about.model.fitted if sampled_rows is None else predicted(about.model, data.rows, view.rows)
-    )
+    fitted = about.model.fitted
+    if sampled_rows is not None:
+        fitted = about.model.predict(seen_by(about.model, data.rows, view.rows))
     bits = [found[kind].flags * (1 << i) for i, kind in enumerate(FLAGS) if kind in found]
     flags = np.asarray(np.sum(bits, axis=0, dtype=np.intp))
     values = {"fitted": fitted, "residual": view.y - fitted}
