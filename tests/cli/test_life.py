@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from _helpers.command_line import eighty_columns, environment, refused, run, run_json  # noqa: F401
+from _helpers.command_line import eighty_columns, environment, refused, run, run_json, said  # noqa: F401
 
 from plsdof import PLSRegressor, load_model, workbench
 from plsdof.chemometrics import check_calibration, fit_transfer
@@ -507,6 +507,17 @@ def test_an_update_is_compared_with_adjusting(change):
         assert f"{error:.4g}"[:5] in remark.words
     assert (bias < update) == (change == "bias")
     assert remark.mend == ({"kind": "bias"} if change == "bias" else {})
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_the_advice_is_printed_whichever_way_is_best(folder, tmp_path, shift):
+    new = pd.read_csv(folder / "first.csv")
+    new["fat"] += shift * new["fat"].std()
+    new.to_csv(tmp_path / "new.csv", index=False)
+    arguments = ("fit", folder / "cal.csv", tmp_path / "new.csv", "-r", "fat")
+    text = said(*arguments, "--parent", folder / "m.json")
+    assert "Root mean squared error of the new rows" in text
+    assert ("Adjust the bias" in text) == (shift > 0)
 
 
 def frame_of(X, y):

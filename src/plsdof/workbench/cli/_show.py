@@ -13,7 +13,7 @@ from rich.text import Text
 
 from plsdof import __version__
 from plsdof.models.writing import plain
-from plsdof.workbench.analysis.request import words_of
+from plsdof.workbench.analysis.request import options, words_of
 from plsdof.workbench.analysis.result import Result
 from plsdof.workbench.analysis.result import Table as ResultTable
 
@@ -174,9 +174,9 @@ def show_result(screen: Console, result: Result, *, verbose: bool = False) -> No
 
 
 def with_mend(words: str, mend: Mapping[str, Any]) -> str:
-    """Return what a remark or an error says, and the options that mend it."""
-    options = shlex.join(words_of(mend))
-    return f"{words} Try {options}." if options else words
+    """Return what a remark or an error says, and the options that mend it; others stay data."""
+    found = shlex.join(words_of({name: mend[name] for name in mend if name in options()}))
+    return f"{words} Try {found}." if found else words
 
 
 def show_result_table(screen: Console, one: ResultTable, *, verbose: bool) -> None:
