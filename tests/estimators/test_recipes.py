@@ -382,7 +382,7 @@ def test_intervals_allow_for_the_empty_model_of_a_recipe(recipes, tmp_path):
         values += [one.path[int(m)].predict(X[50:]) for m in kept]
         shares += (share * one.weights[kept]).tolist()
     apart = shares @ (np.array(values) - model.predict(X[50:])) ** 2
-    h = average.leverage_at(X[50:]) / average.left_out.fitted_share
+    h = average.predictor.leverage(X[50:]) / average.left_out.fitted_share
     expected = average.half_width() * np.sqrt(1 + 4 * h + 4 * apart / average.rmse**2)
     lower, upper = model.predict_interval(X[50:]).T
     assert_allclose(upper - lower, 2 * expected, rtol=1e-8)
