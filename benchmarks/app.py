@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 from cli import spectra
 
-from plsdof.workbench.analysis import Request, analyse
+from plsdof import workbench
+from plsdof.workbench.analysis import Request
 
 SIZES = ((70, 700), (300, 1000))
 RESULTS = Path(__file__).parent / "results" / "app.json"
@@ -146,11 +147,10 @@ def from_file_to_model(driver: Any, script: Path, table: Path) -> dict[str, floa
 
 def bare(table: Any, repeats: int = 5) -> float:
     """Return the median milliseconds of the analysis alone."""
-    X, y = table.drop(columns="y"), table["y"]
     times = []
     for _ in range(repeats + 1):
         start = time.perf_counter()
-        analyse(X, y, Request())
+        workbench.fit(table, Request(response="y"))
         times.append(1000 * (time.perf_counter() - start))
     return statistics.median(times[1:])
 

@@ -101,7 +101,6 @@ def estimated(X: Array, y: Array, file: File) -> None:
     plsdof.write_report(model, file)
     workbench.report.write_report(model, file)
     request = workbench.analysis.Request(response="y")
-    assert_type(workbench.analysis.analyse(X, y, request), workbench.analysis.Analysis)
     assert_type(workbench.analysis.analysis_of(model), workbench.analysis.Analysis)
     table = workbench.tables.read_table(file)
     blocks = workbench.tables.file_blocks(file, "y")

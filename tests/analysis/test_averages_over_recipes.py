@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from _helpers.analyses import analyse
 from _helpers.command_line import run
 
 from plsdof import RecipeRegressor
@@ -12,7 +13,7 @@ from plsdof.chemometrics import window_weights
 from plsdof.datasets import load_gasoline
 from plsdof.errors import InvalidInputError
 from plsdof.plotting import ImportanceDisplay
-from plsdof.workbench.analysis import Request, analyse, analysis_of
+from plsdof.workbench.analysis import Request, analysis_of
 from plsdof.workbench.report.content import report_content
 
 AVERAGE = Request(preprocess="auto", criterion="average")

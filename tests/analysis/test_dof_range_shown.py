@@ -1,10 +1,10 @@
 """A wide range of the Degrees of Freedom takes the place of the number, in every output."""
 
 import numpy as np
+from _helpers.analyses import analyse
 
 from plsdof.datasets import load_gasoline
 from plsdof.workbench.analysis import Request
-from plsdof.workbench.analysis.analysis import analyse
 from plsdof.workbench.analysis.tables import result_of
 from plsdof.workbench.app.view import answer
 from plsdof.workbench.report.content import report_content

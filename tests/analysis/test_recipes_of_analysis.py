@@ -4,11 +4,13 @@ import sys
 
 import numpy as np
 import pytest
+from _helpers.analyses import analyse
 
 from plsdof import RecipeRegressor
+from plsdof._core.choice import recipe_in_words
 from plsdof.datasets import load_gasoline, load_ozone, make_spectra
 from plsdof.errors import InvalidInputError
-from plsdof.workbench.analysis import Request, analyse
+from plsdof.workbench.analysis import Request
 from plsdof.workbench.analysis.remarks import best_single
 
 
@@ -54,7 +56,7 @@ def test_the_single_model_beside_an_average_is_the_one_that_would_be_chosen():
     average = analyse(X, y, Request(preprocess="auto", criterion="average"))
     single = analyse(X, y, Request(preprocess="auto"))
     name, error = best_single(average.model, average.selection)
-    assert name == f"{single.data.recipe}, {single.model.label}"
+    assert name == f"{recipe_in_words(single.data.recipe)}, {single.model.label}"
     assert error == pytest.approx(single.model.rmse, rel=1e-9)
 
 

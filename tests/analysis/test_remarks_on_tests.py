@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from _helpers.analyses import analyse
 from _helpers.command_line import run
 
 from plsdof._core.display import p_value
 from plsdof.chemometrics.merit import figures_of_merit
 from plsdof.datasets import load_gasoline
 from plsdof.inference import coefficient_inference
-from plsdof.workbench.analysis import Request, analyse
+from plsdof.workbench.analysis import Request
 from plsdof.workbench.analysis.analysis import analysed
 from plsdof.workbench.analysis.data import Rows, TableProblem
 

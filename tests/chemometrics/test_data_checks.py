@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from _helpers.analyses import analyse
 
 from plsdof import PLS2Regressor, PLSRegressor, RecipeRegressor, pls_path
 from plsdof.chemometrics.data_checks import affine_copies, data_remarks, near_rows
 from plsdof.datasets import load_gasoline, load_ozone, make_spectra
-from plsdof.workbench.analysis import analyse
 
 
 def replicates(samples=40, times=5, p=60, noise=0.3, seed=0):

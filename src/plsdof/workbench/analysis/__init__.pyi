@@ -1,4 +1,3 @@
 from .analysis import Analysis as Analysis
-from .analysis import analyse as analyse
 from .analysis import analysis_of as analysis_of
 from .request import Request as Request

@@ -1,6 +1,6 @@
 """One Request and the data it is asked of become one Analysis: what there is to say about a fit.
 
-`analyse` fits, leaves rows out, chooses, and adds what was asked for. Every number is computed
+`analysed` fits, leaves rows out, chooses, and adds what was asked for. Every number is computed
 once, and only what is asked for. The terminal, JSON, the workbook, the report and an app
 show an `Analysis`; none of them computes.
 """
@@ -218,7 +218,8 @@ class Analysis(About):
     Examples
     --------
     >>> from plsdof.datasets import load_gasoline
-    >>> found = analyse(*load_gasoline(return_X_y=True, as_frame=True), Request(cv=10))
+    >>> data = TableProblem.of(*load_gasoline(return_X_y=True, as_frame=True))
+    >>> found = analysed(data, Request(cv=10))
     >>> found.model.label, found.recipe["scaling"]
     ('5 components', 'centred and scaled to unit variance (by default)')
     """
@@ -483,44 +484,6 @@ def _given(path: Path, index: int, left: LeftOut | None) -> Selection:
 
 # From a request to an analysis
 # -----------------------------
-
-
-def analyse(
-    X: Any,
-    y: Any,
-    request: Request | None = None,
-    *,
-    response: str = "y",
-    labels: Any = None,
-    groups: Any = None,
-    source: str = "",
-) -> Analysis:
-    """Preprocess, fit, leave rows out, choose, and add what was asked for.
-
-    Parameters
-    ----------
-    X : data frame or (n, p) array
-    y : (n,) array
-    request : Request, optional
-    response, source : str
-        Name of the response, and of what the data came from.
-    labels, groups : sequences, optional
-        What to call the rows, and which of them are left out together.
-
-    Returns
-    -------
-    Analysis
-
-    Examples
-    --------
-    >>> from plsdof.datasets import load_ozone
-    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
-    >>> analyse(X, y, Request(criterion="bic", rule="first-minimum"), response="ozone").reason
-    '2 components, the first minimum of BIC (23.90; 25.13 before, 25.72 after).'
-    """
-    request = request or Request()
-    data = TableProblem.of(X, y, response=response, labels=labels, groups=groups, source=source)
-    return analysed(data.after(request.preprocess), request)
 
 
 def analysed(data: TableProblem, request: Request) -> Analysis:

@@ -101,7 +101,7 @@ class ClassAnalysis:
     def result(self) -> Result:
         """What there is to say, as every door shows it."""
         m, data = self.model, self.data
-        facts = shared_facts(self, {"Choice": self.choice}, m.n_components_, m.dof_) | {
+        facts = shared_facts(self, m.n_components_, m.dof_) | {
             f"error.{kind}": Fact(value=one.error, label=f"error of {_ROWS[kind]}", error=0.01)
             for kind, one in self.errors.items()
         }

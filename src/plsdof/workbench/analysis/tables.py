@@ -79,13 +79,8 @@ def title(data: TableProblem, scale: bool | None = None) -> str:
 # ---------------------
 
 
-def shared_facts(
-    found: Any, sentences: dict[str, str], size: float, dof: float, spread: float | None = None
-) -> dict[str, Fact]:
-    """Return the facts of every fit, of numbers or classes: data, choice, permutations, sentences.
-
-    ``spread`` is half the range of the Degrees of Freedom, where it is wide.
-    """
+def shared_facts(found: Any, size: float, dof: float) -> dict[str, Fact]:
+    """Return the facts of every fit, of numbers or classes: data, choice, permutations."""
     data, permuted, counts = found.data, found.permutation, found.request.counts_components
     facts = {
         "file": data.source,
@@ -96,56 +91,42 @@ def shared_facts(
         "rows_dropped": data.dropped,
         "streamed": data.is_streamed,
         "choice.parameter_name": "n_components" if counts else "alpha",
+        "permutations": None,
     }
     shown = {name: Fact(value=value) for name, value in facts.items()}
+    shown |= sentences({"choice.words": ("Choice", found.choice)})
+    size, label = (int(size), "components") if counts else (size, "alpha")
+    shown["choice.parameter"] = Fact(value=size, label=label)
+    shown["choice.dof"] = Fact(value=dof, label="Degrees of Freedom", error=TWO_DECIMALS)
     if permuted is None:
-        shown["permutations"] = Fact(value=None)
-    else:
-        p, draws = permuted.p_value, len(permuted.permuted)
-        error = float(np.sqrt(p * (1 - p) / draws))
-        shown["permutations.p_value"] = Fact(value=p, label="p of permutations", error=error)
-        shown["permutations.score"] = Fact(value=permuted.score)
-        sentences = sentences | {"Permutations": f"{permuted.message} {permuted.assumptions}"}
-    words = {
-        _SENTENCES[label]: Fact(value=text, label=label)
-        for label, text in sentences.items()
-        if text
-    }
-    size = int(size) if counts else size
-    return (
-        shown
-        | words
-        | {
-            "choice.parameter": Fact(value=size, label="components" if counts else "alpha"),
-            "choice.dof": Fact(value=dof, label="Degrees of Freedom", error=spread or TWO_DECIMALS),
-        }
-    )
+        return shown
+    del shown["permutations"]
+    words = f"{permuted.message} {permuted.assumptions}"
+    shown |= sentences({"permutations.words": ("Permutations", words)})
+    p = permuted.p_value
+    error = float(np.sqrt(p * (1 - p) / len(permuted.permuted)))
+    shown["permutations.p_value"] = Fact(value=p, label="p of permutations", error=error)
+    return shown | {"permutations.score": Fact(value=permuted.score)}
 
 
-# Names of sentences by what people see before them.
-_SENTENCES = {
-    "Test": "test.words",
-    "Choice": "choice.words",
-    "Cross-validation": "errors.words",
-    "Noise": "sigma.words",
-    "Look at": "unusual",
-    "Permutations": "permutations.words",
-}
+def sentences(said: dict[str, tuple[str, str]]) -> dict[str, Fact]:
+    """Return texts as facts, by their labels; nothing of those that are empty."""
+    return {name: Fact(value=text, label=label) for name, (label, text) in said.items() if text}
 
 
 def facts_of(analysis: Analysis) -> dict[str, Fact]:
     """Return numbers and sentences of a fit."""
     chosen, model, test = analysis.selection, analysis.model, analysis.test
     spread, path = analysis.dof_range, analysis.path
-    sentences = {
-        "Test": analysis.tested,
-        "Choice": analysis.choice,
-        "Cross-validation": analysis.errors,
-        "Noise": analysis.noise,
-        "Look at": unusual_in_words(analysis),
-    }
-    half = None if spread is None else (spread.upper - spread.lower) / 2
-    found = shared_facts(analysis, sentences, chosen.parameter, model.dof, half)
+    found = sentences({"test.words": ("Test", analysis.tested)})
+    found |= shared_facts(analysis, chosen.parameter, model.dof)
+    found |= sentences(
+        {
+            "errors.words": ("Cross-validation", analysis.errors),
+            "sigma.words": ("Noise", analysis.noise),
+            "unusual": ("Look at", unusual_in_words(analysis)),
+        }
+    )
     facts = {
         "rank": path.exact.spectrum.rank,
         "assumptions": analysis.inference and analysis.inference.assumptions,
@@ -158,7 +139,9 @@ def facts_of(analysis: Analysis) -> dict[str, Fact]:
         "sigma.level": analysis.request.level,
     }
     found |= {name: Fact(value=value) for name, value in facts.items()}
-    found["choice.dof"] = replace(found["choice.dof"], words=str(spread or ""))
+    if spread is not None:
+        half = (spread.upper - spread.lower) / 2
+        found["choice.dof"] = replace(found["choice.dof"], words=str(spread), error=half)
     part = 100 * analysis.r_squared
     found["explained"] = Fact(value=part, label="explained", unit="%", error=1.0)
     if analysis.average is not None:
@@ -167,7 +150,7 @@ def facts_of(analysis: Analysis) -> dict[str, Fact]:
         found["errors.chosen"] = replace(found["errors.chosen"], label="typical error")
     if test is not None:
         found |= named("test", {"source": test.rows.source, "inside": test.inside})
-        known = test.merit.rmse / np.sqrt(2 * len(test.predicted))
+        known = test.merit.std_errors["rmse"]
         found["test.rmse"] = Fact(value=test.merit.rmse, label="error of the test", error=known)
     found |= _noise(analysis) | _intercept(analysis)
     if (search := analysis.search) is not None:
