@@ -5,7 +5,8 @@ import pytest
 from _helpers.analyses import analyse
 
 from plsdof import PLS2Regressor, PLSRegressor, RecipeRegressor, pls_path
-from plsdof.chemometrics.data_checks import affine_copies, data_remarks, near_rows
+from plsdof.chemometrics.data_checks import data_remarks, near_rows
+from plsdof.chemometrics.suspects import affine_copies
 from plsdof.datasets import load_gasoline, load_ozone, make_spectra
 
 

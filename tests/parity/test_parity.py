@@ -1,8 +1,12 @@
 """The same requests through every door: every number and every remark is compared."""
 
+import pandas as pd
 import pytest
 from _helpers.doors import House, said
 from _helpers.requests import REQUESTS, write_tables
+
+from plsdof import PLSRegressor, workbench
+from plsdof.workbench.analysis import Request
 
 DOORS = {
     "fit": ("python", "terminal", "workbook", "report", "app"),
@@ -71,3 +75,22 @@ def test_every_door_gives_the_same_answer(house, name, door, part):
     expected = house.ask("json", asked)
     assert bool(expected.refused) is asked.wrong, expected.refused
     assert not differences(expected, house.ask(door, asked), part)
+
+
+@pytest.mark.parametrize(
+    ("file", "key"),
+    [
+        ("repeated.csv", "repeated-rows"),
+        ("leak.csv", "affine-copy"),
+        ("codes.csv", "missing-code"),
+    ],
+)
+@pytest.mark.usefixtures("house")
+def test_estimators_remark_on_the_same_data(file, key):
+    frame = pd.read_csv(file)
+    found = workbench.fit(frame, Request(response="y", components=2)).remarks
+    known = PLSRegressor(n_components=2).fit(frame.drop(columns="y"), frame["y"]).remarks_
+    words = {one.key: (one.rows, one.columns) for one in known}
+    wanted = {one.key: (one.rows, one.columns) for one in found if one.severity == "warning"}
+    assert key in wanted
+    assert words.items() >= wanted.items()

@@ -1,7 +1,7 @@
 """How results show themselves: in one line, as a data frame, and in a notebook."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # Numbers beyond this size have an exponent.
 LARGEST_WRITTEN_OUT = 1e9
 SMALLEST_P = 1e-4
+# Characters of a name that are shown.
+_LONGEST_SHOWN = 60
 
 
 def one_line(result: object, *facts: str, **values: object) -> str:
@@ -81,6 +83,23 @@ def p_in_words(value: float) -> str:
     """
     text = p_value(value)
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+def shortened(name: str) -> str:
+    """Return a name in quotes, its control characters spelled out, cut if it is very long."""
+    return repr(name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN - 1] + "…")
+
+
+def listed(items: Sequence[Any], most: int = 8, shown: Callable[[str], str] = str) -> str:
+    """Return the first of some items in words, and how many more there are.
+
+    Examples
+    --------
+    >>> listed([3, 5, 8], 2), listed(["a"], 2, shortened)
+    ('3, 5 and 1 more', "'a'")
+    """
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(shown(str(item)) for item in items[:most]) + more
 
 
 def listed_in_words(words: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-r"""Are rows independent, is the response among the predictors? Checks of data that were fitted.
+r"""Are rows independent? Checks of data that were fitted.
 
 Cross-validated errors hold for new rows only if the rows are independent. Where they are
 not, errors depend on which rows are held out together. The same model is tried with other folds:
@@ -12,7 +12,8 @@ Errors more than half as large again (`_WORSE`) are a remark. All of this is don
 are asked for, and costs three more runs of cross-validation.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from plsdof._core.inputs import Array
 from plsdof._core.left_out import LeftOut
 from plsdof._core.model import Mixture, Model, members_of
 from plsdof._core.remarks import Remark
+from plsdof.chemometrics.suspects import suspects
 
 # Errors of other folds that are so many times those of the usual ones: rows are not independent.
 # Of randomly ordered rows of real data, blocks exceed it in 1.4 % of samples.
@@ -32,8 +34,6 @@ _BLOCKS = 5
 _JUMP = 1.5
 # Fewer rows show nothing; of more rows, or a larger table, the check takes as long as the fit.
 _FEWEST, _MOST_ROWS, _MOST_NUMBERS = 20, 1_000, 10**7
-# A column with such a correlation is the response in another unit, with few digits.
-_COPY = 0.9995
 
 
 def data_remarks(model: Model) -> tuple[Remark, ...]:
@@ -54,41 +54,25 @@ def data_remarks(model: Model) -> tuple[Remark, ...]:
     given = model.path.given
     if given is None or not isinstance(given.X, np.ndarray):
         return ()
+    X, y, known = given.X, given.y, model.left_out_or_none
+    grouped = known is not None and known.groups is not None
+    # What would mend them is done to a table.
+    found = [replace(one, mend={}) for one in suspects(X, y, columns=given.names, grouped=grouped)]
+    return (*found, *dependence_remarks(model))
+
+
+def dependence_remarks(model: Model) -> tuple[Remark, ...]:
+    """Return what errors of other folds say about rows that are not independent."""
+    if isinstance(model, Mixture):
+        model = members_of(model)[int(np.argmax(model.shares))]
+    given = model.path.given
+    if given is None or not isinstance(given.X, np.ndarray):
+        return ()
     X, y = given.X, given.y
-    found = list(affine_copies(X, y, given.names))
     is_checked = len(y) >= _FEWEST and X.size <= _MOST_NUMBERS
-    if is_checked and model.left_out.groups is None:
-        found += dependent_rows(model, X, y)
-    return tuple(found)
-
-
-def affine_copies(X: Array, y: Array, names: Sequence[str] | None = None) -> Iterator[Remark]:
-    """Name columns that are the response in another unit.
-
-    Examples
-    --------
-    >>> y = np.arange(9.0) ** 2
-    >>> [one.columns for one in affine_copies(np.column_stack([np.sin(y), 3 - 2 * y, y**2]), y)]
-    [(1,)]
-    """
-    if len(y) < 5:
-        return
-    with np.errstate(all="ignore"):  # what is not finite is refused later
-        d, deviation = y - y.mean(), X.std(axis=0)
-        varies = deviation > 1e-12 * np.abs(X).max(axis=0)
-        r = (d @ X) / (np.where(varies, deviation, np.inf) * np.sqrt(len(y) * (d @ d)))
-    copies = np.flatnonzero(np.abs(r) > _COPY).tolist()
-    # If many are, the data have next to no noise.
-    if 0 < len(copies) <= max(3, 0.02 * X.shape[1]):
-        called = [repr(names[j][:60]) if names else str(j) for j in copies]
-        shown = ", ".join(f"{name} ({r[j]:.5f})" for name, j in zip(called, copies, strict=True))
-        yield Remark(
-            key="affine-copy",
-            severity="warning",
-            columns=tuple(copies),
-            words=f"Nearly the same as the response but for its unit, by correlation: {shown}. "
-            "Leave it out if it is not known before the response is.",
-        )
+    if not is_checked or model.left_out.groups is not None:
+        return ()
+    return tuple(dependent_rows(model, X, y))
 
 
 def dependent_rows(model: Model, X: Array, y: Array) -> Iterator[Remark]:

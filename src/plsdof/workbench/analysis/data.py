@@ -21,6 +21,7 @@ from plsdof._core.spectrum import FORMED
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
+from plsdof.chemometrics.suspects import suspects
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import Interval, prediction_interval
 from plsdof.large.blocks import RowBlocks
@@ -292,6 +293,16 @@ class TableProblem:
             response=response,
             source=source,
             described="arrays",
+            doubts=tuple(
+                suspects(
+                    values,
+                    rows.y,
+                    response=response,
+                    columns=names,
+                    rows=rows.numbers,
+                    grouped=groups is not None,
+                )
+            ),
         )
 
     @property

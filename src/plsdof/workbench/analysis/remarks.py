@@ -22,7 +22,7 @@ from plsdof._core.objective import chosen_without, objective
 from plsdof._core.path import Path
 from plsdof._core.remarks import Remark, Severity
 from plsdof._core.standardize import constant_columns_text
-from plsdof.chemometrics.data_checks import data_remarks
+from plsdof.chemometrics.data_checks import dependence_remarks
 from plsdof.chemometrics.merit import FiguresOfMerit
 from plsdof.workbench.analysis.data import Numbers, Rows, TableProblem, TestSet
 from plsdof.workbench.analysis.request import Request
@@ -339,7 +339,7 @@ def _gap(wavelengths: Array | None) -> int | None:
 
 def rows_remarks(model: Model) -> list[Remark]:
     """Return remarks on the data; groups of a table are a column, which sets of rows have not."""
-    found = data_remarks(model)
+    found = dependence_remarks(model)
     return [replace(one, mend={}) if "groups" in one.mend else one for one in found]
 
 

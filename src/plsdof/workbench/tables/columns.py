@@ -2,18 +2,18 @@
 
 import difflib
 import fnmatch
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from plsdof._core.axes import header_number, wavelengths
+from plsdof._core.display import listed as listed
+from plsdof._core.display import shortened as shortened
 from plsdof.errors import InvalidInputError
 
 Labels = npt.NDArray[np.str_]
 
-_LONGEST_SHOWN = 60
 # Numbers that differ by a smaller share may be meant by each other.
 _NEAR = 1e-3
 
@@ -158,26 +158,9 @@ def _between(low: float | None, high: float | None, names: Sequence[str]) -> lis
     raise InvalidInputError(f"no column name is a number between {low:g} and {high:g}; {extent}.")
 
 
-def shortened(name: str) -> str:
-    """Return a name in quotes, its control characters spelled out, cut if it is very long."""
-    return repr(name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN - 1] + "…")
-
-
 def shortened_path(source: str) -> str:
     """Return a file name for a message, cut at the front if it is long."""
     return source if len(source) <= 120 else "…" + source[-119:]
-
-
-def listed(items: Sequence[Any], most: int = 8, shown: Callable[[str], str] = str) -> str:
-    """Return the first of some items in words, and how many more there are.
-
-    Examples
-    --------
-    >>> listed([3, 5, 8], 2), listed(["a"], 2, shortened)
-    ('3, 5 and 1 more', "'a'")
-    """
-    more = f" and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(shown(str(item)) for item in items[:most]) + more
 
 
 def in_ranges(rows: Sequence[int]) -> str:
