@@ -54,8 +54,9 @@ def data_remarks(model: Model) -> tuple[Remark, ...]:
     given = model.path.given
     if given is None or not isinstance(given.X, np.ndarray):
         return ()
-    X, y, known = given.X, given.y, model.left_out_or_none
-    grouped = known is not None and known.groups is not None
+    X, y, chosen = given.X, given.y, model.selection
+    left = None if chosen is None else chosen.left_out
+    grouped = left is not None and left.groups is not None
     # What would mend them is done to a table.
     found = [replace(one, mend={}) for one in suspects(X, y, columns=given.names, grouped=grouped)]
     return (*found, *dependence_remarks(model))
