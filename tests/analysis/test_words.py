@@ -93,3 +93,14 @@ def test_a_search_reports_the_error_of_the_whole_search(table):
 def test_penalties_are_named_without_an_article(table):
     found = workbench.fit(table, Request(response="y", method="ridge")).result
     assert found.facts["assumptions"].value.startswith("X and alpha = ")
+
+
+def test_an_index_of_texts_names_the_rows(table):
+    named = table.set_axis([f"S{i}" for i in range(60)], axis=0)
+    fitted = workbench.fit(named, Request(response="y", components=1))
+    assert "8 ('S7')" in fitted.result.facts["unusual"].value
+    predicted = workbench.predict(fitted.predictor, named.iloc[:3]).main_table.columns
+    assert predicted["id"].texts() == ["S0", "S1", "S2"]
+    # Numbers of rows are no names, and no predictor either.
+    plain = workbench.fit(table.iloc[::-1], Request(response="y", components=1))
+    assert plain.predictor.columns == fitted.predictor.columns

@@ -33,11 +33,14 @@ _SPECTRUM = 10
 
 
 def as_table(table: Any) -> Table:
-    """Return a table, which may be a data frame."""
+    """Return a table, which may be a data frame; an index of texts is a column that names rows."""
     if isinstance(table, Table):
         return table
-    names = tuple(map(str, table.columns))
-    plain = table.set_axis(list(names), axis=1).reset_index(drop=True)
+    plain, index = table.set_axis(list(map(str, table.columns)), axis=1), table.index
+    name = str(index.name or "index")
+    named = index.nlevels == 1 and isinstance(next(iter(index), None), str)
+    plain = plain.reset_index(names=name, drop=not named or name in plain.columns)
+    names = tuple(plain.columns)
     return Table(source="data frame", frame=plain, names=names, described="data frame")
 
 
