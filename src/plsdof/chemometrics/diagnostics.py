@@ -20,7 +20,6 @@ from plsdof._core.display import as_html, data_frame, one_line
 from plsdof._core.inputs import Array, as_count, as_level, read_only
 from plsdof._core.model import Mixture, as_model, as_path, members_of
 from plsdof._core.paths import PCRPath, PLSPath
-from plsdof.chemometrics.preprocessing import columns_after, parse_chain
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.variants.kernel import KernelPLSPath
 
@@ -333,6 +332,9 @@ def window_weights(model: Any) -> Array:
     >>> weights[[0, 150, 390]].round(2), round(float(weights.mean()), 6)
     (array([0.51, 1.69, 0.55]), 1.0)
     """
+    # scikit-learn is imported when it is needed.
+    from plsdof.chemometrics.preprocessing import columns_after, parse_chain
+
     model = as_model(model)
     shares = model.shares if isinstance(model, Mixture) else np.ones(1)
     p = model.path.rows.n_features

@@ -25,7 +25,7 @@ from plsdof.plotting.style import feature_axis, is_spectrum, readable
 from plsdof.workbench.analysis import Analysis, Request
 from plsdof.workbench.analysis.classes import ClassAnalysis
 from plsdof.workbench.analysis.data import Rows, TableProblem
-from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, Result, in_text, with_error
+from plsdof.workbench.analysis.result import TWO_DECIMALS, Column, Fact, Result, with_error
 from plsdof.workbench.analysis.tables import facts_of, merit_table
 from plsdof.workbench.app.session import Options, Tools, arguments, key_of
 from plsdof.workbench.report._numbers import evenly_spaced, rounded
@@ -470,28 +470,37 @@ def _cell(value: Any) -> str:
 # ------------------------------------------------------------
 
 
+def _facts(analysis: Analysis | ClassAnalysis) -> Mapping[str, Fact]:
+    return facts_of(analysis) if isinstance(analysis, Analysis) else analysis.result.facts
+
+
+def _size(analysis: Analysis | ClassAnalysis) -> str:
+    if isinstance(analysis, Analysis):
+        return analysis.model.label
+    return plural(int(analysis.model.n_components_), "component")
+
+
 def answer(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
     """Return what the rail says: the size, its error, what is as good, remarks with their mends."""
+    found, facts = _facts(analysis), []
     if isinstance(analysis, ClassAnalysis):
-        m, error = analysis.model, analysis.errors[LEFT_OUT].error
+        error = analysis.errors[LEFT_OUT].error
         spread = float(np.sqrt(error * (1 - error) / analysis.data.shape[0]))
-        facts = [("misclassified", f"{with_error(100 * error, 100 * spread)} %")]
-        facts += [("Complexity", in_text(m.dof_, TWO_DECIMALS))]
-        title, said = plural(int(m.n_components_), "component"), analysis.remarks
-        return {"title": title, "facts": facts, "remarks": list(map(_remark, said))}
-    model, left, found = analysis.model, analysis.left_out, facts_of(analysis)
-    facts = [("preparation", analysis.selection.recipe_name)]
+        facts += [("misclassified", f"{with_error(100 * error, 100 * spread)} %")]
+    elif analysis.selection.recipe_name:
+        facts += [("preparation", analysis.selection.recipe_name)]
     facts += [
-        (one.label, one.with_error if name in _ESTIMATED else one.text)
-        for name, one in found.items()
-        if name in _IN_RAIL
+        (found[name].label, found[name].with_error if name in _ESTIMATED else found[name].text)
+        for name in _IN_RAIL
+        if name in found
     ]
-    if left is not None and not model.is_average and analysis.index < len(left.rss):
-        near = left.parameters[as_good(left, analysis.index)]
-        if len(near) > 1:
-            facts += [("as good", f"{near.min():g} to {near.max():g}")]
-    facts = [(name, text) for name, text in facts if text]
-    return {"title": model.label, "facts": facts, "remarks": list(map(_remark, analysis.remarks))}
+    if isinstance(analysis, Analysis) and not analysis.model.is_average:
+        left = analysis.left_out
+        if left is not None and analysis.index < len(left.rss):
+            near = left.parameters[as_good(left, analysis.index)]
+            facts += [("as good", f"{near.min():g} to {near.max():g}")] * (len(near) > 1)
+    said = list(map(_remark, analysis.remarks))
+    return {"title": _size(analysis), "facts": facts, "remarks": said}
 
 
 def _class_pictures(analysis: ClassAnalysis) -> dict[str, Any]:
@@ -550,29 +559,22 @@ def summary(analysis: Analysis | ClassAnalysis) -> dict[str, Any]:
 
     Errors of a classification are shares of rows.
     """
-    data = analysis.data
+    found = _facts(analysis)
     if isinstance(analysis, ClassAnalysis):
-        model, left = analysis.model, analysis.errors[LEFT_OUT]
-        label, dof = (
-            plural(int(model.n_components_), "component"),
-            in_text(model.dof_, TWO_DECIMALS),
-        )
-        errors = {"misclassified": (float(left.error), f"{100 * left.error:.1f} %")}
-        curve = model.left_out_.error
+        error = float(analysis.errors[LEFT_OUT].error)
+        errors = {"misclassified": (error, f"{100 * error:.1f} %")}
+        curve = analysis.model.left_out_.error
         parameters = np.arange(len(curve), dtype=np.float64)
     else:
-        label, dof = analysis.model.label, facts_of(analysis)["choice.dof"].text
         texts = merit_table(analysis.merit).columns["rmse"].texts()
         rmse = [float(one.rmse) for one in analysis.merit.values()]
         errors = dict(zip(analysis.merit, zip(rmse, texts, strict=True), strict=True))
         curve = analysis.rmsecv[analysis.order]
         parameters = analysis.path.parameters[analysis.order]
     return {
-        "response": data.response,
-        "model": label,
-        "dof": dof,
-        "n": data.shape[0],
-        "p": data.shape[1],
+        **{name: found[name].value for name in ("response", "n", "p")},
+        "model": _size(analysis),
+        "dof": found["choice.dof"].text,
         "errors": {name: value for name, (value, _) in errors.items()},
         "shown": {name: text for name, (_, text) in errors.items()},
         "parameters": parameters.tolist(),

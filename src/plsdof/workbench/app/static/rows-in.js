@@ -25,7 +25,7 @@ async function showPredictions() {
       element("p", element("bdi", file), ", predicted by ", element("bdi", releasedWords()), ". ", made("a", { className: "button", href: "/file?kind=predictions", download: "" }, "Save as Excel")),
       scrolled("Predictions", tableOf(["Sample", ...columns.map(([head]) => head)], body, { id: "predictions" }), { className: "scroll tall" }),
       ...(samples.length > MOST_PREDICTED ? [element("p", "The first " + MOST_PREDICTED + " of " + samples.length + " samples; the Excel file has all.")] : []),
-      ...all.flatMap((one) => [...(one.assumptions ? [made("p", { className: "assumes" }, one.assumptions)] : []), ...one.notes.map((text) => made("p", { className: "note" }, text))])
+      ...all.flatMap((one) => [...(one.assumptions ? [made("p", { className: "assumes" }, "± is half of the prediction interval. " + one.assumptions)] : []), ...one.notes.map((text) => made("p", { className: "note" }, text))])
     );
   } catch (error) {
     complain(error, "predict");
