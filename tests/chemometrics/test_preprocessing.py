@@ -321,3 +321,21 @@ def test_what_needs_more_columns_or_a_reference_says_so(spectra):
 def test_damaged_content_is_refused(content):
     with pytest.raises(InvalidInputError):
         Preprocessor.from_content(content, 3)
+
+
+@pytest.mark.parametrize(("window", "degree", "derivative"), [(11, 2, 1), (15, 3, 2), (101, 9, 1)])
+def test_savitzky_golay_is_the_derivative_of_a_polynomial_in_each_window(
+    window, degree, derivative
+):
+    """Also where powers of the places in a window leave float64."""
+    rows, half, middle = (
+        np.cumsum(np.random.default_rng(3).normal(size=(5, 300)), axis=1),
+        window // 2,
+        150,
+    )
+    found = Preprocessor(f"savgol:{window}:{degree}:{derivative}").fit_transform(rows)
+    places = np.arange(-half, half + 1)
+    for row, ours in zip(rows, found, strict=True):
+        inside = row[middle - half : middle + half + 1]
+        fitted = np.polynomial.Legendre.fit(places, inside, degree).deriv(derivative)
+        assert ours[middle] == pytest.approx(fitted(0.0), rel=1e-8, abs=1e-12)

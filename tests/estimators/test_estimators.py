@@ -32,7 +32,7 @@ from plsdof.estimators import (
 )
 from plsdof.estimators.base import CHOICES, Choice
 from plsdof.estimators.joint import JointChoice
-from plsdof.estimators.recipes import RecipeRegressor
+from plsdof.estimators.recipe_regressor import RecipeRegressor
 from plsdof.selection import make_folds
 
 ESTIMATORS = [

@@ -5,7 +5,7 @@ import pytest
 from _helpers.problems import make_problem
 
 from plsdof import cross_validate, pcr_path, pls_path, ridge_path
-from plsdof.chemometrics.preprocessing import Preprocessor
+from plsdof.chemometrics.preprocessor import Preprocessor
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.large import ArrayBlocks, Moments
 from plsdof.large import sources as module

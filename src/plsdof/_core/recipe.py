@@ -30,10 +30,17 @@ class Preparation(Protocol):
     whether what it returns is linear in X.
     """
 
-    learns_from_rows: bool
-    looks_at_y: bool
-    is_linear: bool
-    fills_holes: bool
+    @property
+    def learns_from_rows(self) -> bool: ...
+
+    @property
+    def looks_at_y(self) -> bool: ...
+
+    @property
+    def is_linear(self) -> bool: ...
+
+    @property
+    def fills_holes(self) -> bool: ...
 
     def learn(
         self, X: Any, y: Any, sample_weight: Any = None, made: dict[str, Any] | None = None

@@ -12,8 +12,8 @@ from .distances import contributions as contributions
 from .distances import hotelling_t2 as hotelling_t2
 from .distances import q_residuals as q_residuals
 from .merit import figures_of_merit as figures_of_merit
-from .preprocessing import Preprocessor as Preprocessor
 from .preprocessing import preprocessed as preprocessed
+from .preprocessor import Preprocessor as Preprocessor
 from .samples import split_rows as split_rows
 from .search import SelectedPLSRegressor as SelectedPLSRegressor
 from .transfer import fit_transfer as fit_transfer

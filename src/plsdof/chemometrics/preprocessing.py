@@ -1,4 +1,4 @@
-"""Preprocessing of spectra, as one scikit-learn transformer.
+"""Preprocessing of spectra: a chain of steps.
 
 A chain is written as words with commas between them, each with its parameters after colons:
 
@@ -29,19 +29,17 @@ without the held-out rows; a path made by `preprocessed` does that. The other st
 by itself.
 """
 
-import contextlib
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plsdof._core.fit import METHODS
-from plsdof._core.inputs import Array, as_weights
+from plsdof._core.inputs import Array, as_matrix, as_new_rows, as_weights
 from plsdof._core.moments import Moments, block_moments
 from plsdof._core.recipe import Recipe
 from plsdof._core.rows import Block
@@ -67,10 +65,19 @@ def _snv(rows: Array, _: Learned) -> Array:
 
 
 def _filtered(rows: Array, _: Learned, window_length: int, polyorder: int, deriv: int = 0) -> Array:
-    """Smooth rows, or take derivatives; beyond the ends they go on as they end."""
-    from scipy.signal import savgol_filter  # importing it takes half a second
+    """Smooth rows, or take derivatives; beyond the ends they go on as they end.
 
-    return np.asarray(savgol_filter(rows, window_length, polyorder, deriv, mode="nearest"))
+    Savitzky & Golay (1964): the value, or derivative, in the middle of a polynomial that is fitted
+    to each window. It is a weighted sum of what is in the window.
+    """
+    half, p = window_length // 2, rows.shape[1]
+    places = np.arange(-half, half + 1) / half
+    fit = np.linalg.pinv(np.vander(places, polyorder + 1, increasing=True))
+    weights = fit[deriv] * math.factorial(deriv) / half**deriv
+    padded, found = np.pad(rows, ((0, 0), (half, half)), mode="edge"), np.zeros_like(rows)
+    for k, weight in enumerate(weights):
+        found += weight * padded[:, k : k + p]
+    return found
 
 
 def _detrended(rows: Array, _: Learned, order: int) -> Array:
@@ -439,63 +446,26 @@ def columns_after(steps: Sequence[tuple[str, Mapping[str, Any]]], p: int) -> ran
     return kept
 
 
-class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A chain of preprocessing steps as a scikit-learn transformer.
+class Chain:
+    """A chain of preprocessing steps; `plsdof.chemometrics.Preprocessor` for scikit-learn.
 
     Parameters
     ----------
     steps : str
-        Steps with commas between them, such as "savgol:15:2:1,snv"; see
-        `plsdof.chemometrics.preprocessing`.
+        Steps with commas between them, such as "savgol:15:2:1,snv".
 
     Attributes
     ----------
     learned_ : list of dict
         What each step learned: arrays by name, of none that treats each row by itself.
     n_features_in_ : int
-
-    Notes
-    -----
-    No step looks at y. The Degrees of Freedom of PLS after a `Preprocessor` are those of PLS on
-    the preprocessed X, without a correction. In a Pipeline the regressor holds out rows of the
-    preprocessed X, which a chain that `learns_from_rows` has seen; a path made by `preprocessed`
-    fits the chain anew without them. Cost: O(n p) for each step.
-
-    References
-    ----------
-    R. J. Barnes, M. S. Dhanoa, S. J. Lister (1989), Standard normal variate transformation and
-    de-trending of near-infrared diffuse reflectance spectra, Applied Spectroscopy 43, 772-777.
-    P. Geladi, D. MacDougall, H. Martens (1985), Linearization and scatter-correction for
-    near-infrared reflectance spectra of meat, Applied Spectroscopy 39, 491-500.
-    A. Savitzky, M. J. E. Golay (1964), Smoothing and differentiation of data by simplified least
-    squares procedures, Analytical Chemistry 36, 1627-1639.
-    P. H. C. Eilers (2003), A perfect smoother, Analytical Chemistry 75, 3631-3636.
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from plsdof import PLSRegressor
-    >>> from plsdof.datasets import load_gasoline
-    >>> X, y = load_gasoline(return_X_y=True)
-    >>> model = make_pipeline(Preprocessor("savgol:15:2:1,snv"), PLSRegressor("bic")).fit(X, y)
-    >>> bool(model.score(X, y) > 0.9)
-    True
     """
 
     def __init__(self, steps: str = NOTHING) -> None:
         self.steps = steps
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Preprocessor":
-        """Learn what the steps learn from rows: references, means, deviations.
-
-        ``sample_weight`` counts rows, as for the estimators: 2 is a row that was given twice. In a
-        Pipeline give it to this step, too: ``fit(X, y, preprocessor__sample_weight=w, ...)``.
-        """
-        self.fit_transform(X, y, sample_weight)
-        return self
-
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and return the preprocessed rows: each step is applied once."""
+        """Learn from rows, and return them preprocessed: each step is applied once."""
         return self.learn(self._checked(X, reset=True), y, sample_weight)
 
     def learn(
@@ -528,15 +498,15 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             self.learned_.append(learned)
         return values
 
-    def fit_blocks(self, blocks: Rows) -> "Preprocessor":
+    def fit_blocks(self, blocks: Rows) -> Self:
         """Learn from a table that is read block by block; one pass for each step that learns.
 
         Examples
         --------
         >>> from plsdof.large import ArrayBlocks
         >>> rows = np.array([[1.0, 2.0, 4.0], [2.0, 3.0, 3.0], [1.0, 5.0, 8.0]])
-        >>> chain = Preprocessor("msc").fit_blocks(ArrayBlocks(rows, [0.0, 0.0, 0.0], axis=0))
-        >>> np.allclose(chain.transform(rows), Preprocessor("msc").fit_transform(rows))
+        >>> chain = Chain("msc").fit_blocks(ArrayBlocks(rows, [0.0, 0.0, 0.0], axis=0))
+        >>> np.allclose(chain.transform(rows), Chain("msc").fit_transform(rows))
         True
         """
         self.n_features_in_, self.learned_ = blocks.n_columns, []
@@ -555,7 +525,6 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     def transform(self, X: Any) -> Any:
         """Return the preprocessed rows, (n, p)."""
-        check_is_fitted(self, "learned_")
         values = self._checked(X, reset=False)
         steps = parse_chain(self.steps)
         for (name, parameters), learned in zip(steps, self.learned_, strict=False):
@@ -582,50 +551,38 @@ class Preprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         """Whether values may be missing: the first step fills them."""
         return any(name == IMPUTE for name, _ in parse_chain(self.steps)[:1])
 
-    def _checked(self, X: Any, *, reset: bool) -> Array:
-        finite = "allow-nan" if self.fills_holes else True
-        values: Array = validate_data(
-            self, X, dtype=np.float64, reset=reset, ensure_all_finite=finite
-        )
-        return values
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        with contextlib.suppress(InvalidInputError):
-            tags.input_tags.allow_nan = self.fills_holes
-        return tags
-
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the columns that are left."""
-        names = super().get_feature_names_out(input_features)
-        return names[list(columns_after(parse_chain(self.steps), len(names)))]
-
     @property
     def goes_along_columns(self) -> bool:
         """Whether some step takes columns that follow each other for evenly spaced ones."""
         return any(STEPS[name].along for name, _ in parse_chain(self.steps))
+
+    def _checked(self, X: Any, *, reset: bool) -> Array:
+        """Check rows; with ``reset`` those that the steps learn from."""
+        if reset:
+            return as_matrix(X, holes=self.fills_holes)
+        return as_new_rows(X, self.n_features_in_, None, holes=self.fills_holes)
 
     def to_content(self) -> dict[str, Any]:
         """Return what a file has to keep: the steps, and (p,) lists of what they learned.
 
         Examples
         --------
-        >>> chain = Preprocessor("center").fit([[1.0, 2.0], [3.0, 4.0]])
+        >>> chain = Chain("center")
+        >>> _ = chain.fit_transform([[1.0, 2.0], [3.0, 4.0]])
         >>> chain.to_content()
         {'steps': 'center', 'learned': [{'mean_': [2.0, 3.0]}]}
         """
-        check_is_fitted(self, "learned_")
         learned = [{key: one[key].tolist() for key in one} for one in self.learned_]
         return {"steps": self.steps, "learned": learned}
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any], p: int) -> "Preprocessor":
+    def from_content(cls, content: Mapping[str, Any], p: int) -> Self:
         """Return the fitted chain of p columns that `to_content` described.
 
         Examples
         --------
         >>> content = {"steps": "center", "learned": [{"mean_": [2.0, 3.0]}]}
-        >>> Preprocessor.from_content(content, 2).transform([[5.0, 7.0]])
+        >>> Chain.from_content(content, 2).transform([[5.0, 7.0]])
         array([[3., 4.]])
         """
         chain = cls(str(content.get("steps")))
@@ -738,4 +695,4 @@ def preprocessed(steps: str, path: Recipe | Callable[..., Any]) -> Recipe:
                 f"{path!r:.80}."
             )
         recipe = known[0].recipe(**options)
-    return replace(recipe, prepare=None if steps == NOTHING else partial(Preprocessor, steps))
+    return replace(recipe, prepare=None if steps == NOTHING else partial(Chain, steps))

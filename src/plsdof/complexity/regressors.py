@@ -440,7 +440,7 @@ _BLIND = (
     "chemotools.scale",
     "chemotools.scatter",
     "chemotools.smooth",
-    "plsdof.chemometrics.preprocessing",
+    "plsdof.chemometrics.preprocessor",
     "sklearn.decomposition._pca",
     "sklearn.feature_selection._variance_threshold",
     "sklearn.impute",

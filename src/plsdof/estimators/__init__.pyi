@@ -1,6 +1,6 @@
 from .classifier import PLSClassifier as PLSClassifier
 from .joint import PLS2Regressor as PLS2Regressor
-from .recipes import RecipeRegressor as RecipeRegressor
+from .recipe_regressor import RecipeRegressor as RecipeRegressor
 from .regressors import KernelPLSRegressor as KernelPLSRegressor
 from .regressors import PCRegressor as PCRegressor
 from .regressors import PenalizedPLSRegressor as PenalizedPLSRegressor

@@ -47,7 +47,7 @@ from plsdof.chemometrics.discriminant import (
 )
 from plsdof.errors import InvalidInputError, NotAvailableError, RankExhaustedWarning
 from plsdof.estimators.base import Estimator, LinearScoresMixin
-from plsdof.estimators.recipes import RecipeRegressor
+from plsdof.estimators.recipe_regressor import RecipeRegressor
 from plsdof.inference.resampling import PermutationTest
 from plsdof.variants.pls2 import pls2_path
 

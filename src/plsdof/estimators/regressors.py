@@ -17,7 +17,7 @@ from plsdof._core.recipe import Recipe
 from plsdof.chemometrics.diagnostics import vip
 from plsdof.chemometrics.preprocessing import (
     IMPUTE,
-    Preprocessor,
+    Chain,
 )
 from plsdof.errors import NotAvailableError
 from plsdof.estimators.base import (
@@ -68,7 +68,7 @@ class _LinearComponents(ComponentRegressor[PathType]):
         recipes = super()._recipes()
         if not self._takes_holes:
             return recipes
-        fill = partial(Preprocessor, IMPUTE)
+        fill = partial(Chain, IMPUTE)
         return {name: replace(one, prepare=fill) for name, one in recipes.items()}
 
 

@@ -326,11 +326,11 @@ def _prepared(one: Preparation, p: int) -> Preparation:
     """Return a preparation of p columns as it is used, with a chain of steps."""
     if one.preprocessing is None:
         return one
-    from plsdof.chemometrics.preprocessing import Preprocessor
+    from plsdof.chemometrics.preprocessing import Chain
 
     try:
         content = msgspec.convert(one.preprocessing, dict[str, Any])
-        chain = Preprocessor.from_content(content, p)
+        chain = Chain.from_content(content, p)
     except ValueError as error:
         raise InvalidInputError(f"the entry 'preprocessing' of the model file: {error}") from error
     return replace(one, preprocessing=chain)

@@ -16,6 +16,7 @@ from plsdof._core.paths import PLSPath
 from plsdof._core.threads import cached_property
 from plsdof.chemometrics import diagnostics, distances
 from plsdof.chemometrics.checks import own_line
+from plsdof.chemometrics.preprocessing import Chain
 from plsdof.errors import NotAvailableError
 from plsdof.inference import intervals as inference
 from plsdof.inference.covariance import covariance_root
@@ -69,7 +70,7 @@ def predictor(
         Of the coefficients, for intervals "normal".
     intervals : {"left-out", "normal"}, optional
         How observations are covered by default.
-    preprocessing : Preprocessor, optional
+    preprocessing : Chain, optional
         Fitted; what made the rows of the path from those that people have.
 
     Notes
@@ -478,13 +479,11 @@ def _kernel(model: Model, inputs: Any) -> KernelRows:
 
 def _chain(steps: Sequence[Any], p: int) -> Any:
     """Return steps, one after the other, as one chain, if a file can hold them."""
+    steps = [step for step in steps if step is not None]
+    if len(steps) < 2 and all(isinstance(step, Chain) for step in steps):
+        return steps[0] if steps else None
     from sklearn.preprocessing import StandardScaler
 
-    from plsdof.chemometrics.preprocessing import Preprocessor
-
-    steps = [step for step in steps if step is not None]
-    if len(steps) < 2 and all(isinstance(step, Preprocessor) for step in steps):
-        return steps[0] if steps else None
     words: list[str] = []
     learned: list[Any] = []
     for step in steps:
@@ -493,7 +492,7 @@ def _chain(steps: Sequence[Any], p: int) -> Any:
             scale = step.scale_ if step.with_std else np.ones(p)
             content: dict[str, Any] = {"steps": "autoscale"}
             content["learned"] = [{"mean_": mean, "scale_": scale}]
-        elif isinstance(step, Preprocessor):
+        elif isinstance(step, Chain):
             content = step.to_content()
         else:
             raise NotAvailableError(
@@ -503,7 +502,7 @@ def _chain(steps: Sequence[Any], p: int) -> Any:
             )
         words += [content["steps"]] if content["learned"] else []  # none is not a step
         learned += content["learned"]
-    return Preprocessor.from_content({"steps": ",".join(words) or "none", "learned": learned}, p)
+    return Chain.from_content({"steps": ",".join(words) or "none", "learned": learned}, p)
 
 
 # Classes

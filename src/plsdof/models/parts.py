@@ -82,7 +82,7 @@ class Preparation:
     ----------
     x_mean : (p,) array
         Of preprocessed rows.
-    preprocessing : Preprocessor or None
+    preprocessing : Chain or None
         Fitted.
     kernel : KernelRows or None
     """

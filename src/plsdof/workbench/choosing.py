@@ -12,6 +12,7 @@ from plsdof._core.axes import header_number, wavelengths
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
 from plsdof._core.remarks import Remark
+from plsdof.chemometrics.missing import WIDEST_GAP, interpolated
 from plsdof.errors import InvalidInputError
 from plsdof.workbench.analysis.request import Request
 from plsdof.workbench.tables.columns import (
@@ -307,9 +308,6 @@ def _interpolated(X: Array, names: Sequence[str], text: str) -> tuple[Array, tup
             "missing interpolate goes along wavelengths, and the columns are not named by rising "
             "or falling numbers; use impute or drop."
         )
-    # It needs scikit-learn, which takes a second to import.
-    from plsdof.chemometrics.missing import WIDEST_GAP, interpolated
-
     widest = int(text.partition(":")[2] or WIDEST_GAP)
     found = interpolated(X, axis, widest)
     what = f"interpolated along the wavelengths, over gaps of at most {plural(widest, 'point')}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
+from plsdof.chemometrics.preprocessing import Chain
 from plsdof.errors import InvalidInputError
 from plsdof.large.blocks import RowBlocks, take_rows
 from plsdof.workbench import choosing, doubts
@@ -455,10 +456,8 @@ class _Pieces:
         """Return the chosen rows in pieces, and by one pass a sample and the rows to test on."""
         blocks, p = self.blocks, self.blocks.n_columns
         rows, chain = RowBlocks(blocks, None if chosen.fit.all() else chosen.fit), None
-        if self.steps != "none":  # it needs scikit-learn, which takes a second to import
-            from plsdof.chemometrics.preprocessing import Preprocessor
-
-            chain = Preprocessor(self.steps).fit_blocks(rows)
+        if self.steps != "none":
+            chain = Chain(self.steps).fit_blocks(rows)
             rows = RowBlocks(blocks, rows.keep, chain.transform)
         fitted, count = np.flatnonzero(chosen.fit), int(chosen.test.sum())
         if count * p > _MOST_NUMBERS:

@@ -35,8 +35,10 @@ from plsdof._core.standardize import as_observations
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_fit, figures_of_merit
+from plsdof.chemometrics.preprocessing import preprocessed
 from plsdof.chemometrics.unusual import OutlierTable, outliers
 from plsdof.errors import InvalidInputError, NotAvailableError
+from plsdof.estimators.recipes import as_recipe, fit_recipes, recipe_texts
 from plsdof.inference.intervals import (
     CoefficientInference,
     Interval,
@@ -546,9 +548,6 @@ def _pool(data: TableProblem, request: Request) -> Model | None:
         )
     if data.is_streamed or not (request.preprocess in AUTO or usual):
         return None
-    # They need scikit-learn, which takes a second to import.
-    from plsdof.estimators.recipes import as_recipe, fit_recipes, recipe_texts
-
     rows, options = np.asarray(data.rows.X, dtype=float), {"max_components": request.max_components}
     average = request.wants(AVERAGE)
     texts, pools = recipe_texts(kind, rows.shape[1], average=average)
@@ -697,8 +696,6 @@ def left_out(data: TableProblem, request: Request, path: Path) -> LeftOut | None
     chain = data.preprocessing
     cv = data.folds(request.cv, request.seed)
     if chain is not None and chain.learns_from_rows:
-        from plsdof.chemometrics.preprocessing import preprocessed
-
         again = preprocessed(chain.steps, path.rows.same_models())
         path = data.fit(again, prepared=False)
     try:

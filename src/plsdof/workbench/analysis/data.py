@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +21,13 @@ from plsdof._core.spectrum import FORMED
 from plsdof._core.threads import cached_property
 from plsdof._core.warnings import quietly
 from plsdof.chemometrics.merit import FiguresOfMerit, figures_of_merit
+from plsdof.chemometrics.preprocessing import Chain
 from plsdof.chemometrics.suspects import suspects
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference.intervals import Interval, prediction_interval
 from plsdof.large.blocks import RowBlocks
 from plsdof.workbench.tables.columns import shortened, shortened_path
 from plsdof.workbench.tables.reading import files_in
-
-if TYPE_CHECKING:  # needs scikit-learn, which takes a second to import
-    from plsdof.chemometrics.preprocessing import Preprocessor
 
 Numbers = npt.NDArray[np.intp]
 Labels = npt.NDArray[np.str_]
@@ -81,7 +79,7 @@ class Rows:
         numbers = self.numbers[which]
         return replace(self, X=X, y=y, numbers=numbers, labels=labels, weights=weights)
 
-    def preprocessed(self, chain: "Preprocessor", *, fit: bool) -> Any:
+    def preprocessed(self, chain: Chain, *, fit: bool) -> Any:
         """Return the predictors after a chain, fitted to these rows or before."""
         try:
             # What was fitted to blocks does not know names.
@@ -217,7 +215,7 @@ class TableProblem:
         How rows of the same table were chosen for the test.
     replicates : str or None
         A column that is not a predictor and has repeated values, if there is one.
-    preprocessing : Preprocessor or None
+    preprocessing : Chain or None
         Fitted to the rows.
     recipe : str
         What "auto" has chosen: preprocessing and scaling; empty if nothing was to be chosen.
@@ -254,7 +252,7 @@ class TableProblem:
     grouped_by: str = ""
     tested_by: str = ""
     replicates: str | None = None
-    preprocessing: "Preprocessor | None" = None
+    preprocessing: Chain | None = None
     recipe: str = ""
     places: Numbers | None = None
     measured: Measured | None = None
@@ -353,10 +351,7 @@ class TableProblem:
         """Return the same problem after a chain of preprocessing steps."""
         if steps == "none" or steps.startswith("auto"):  # which is made of recipes later on
             return self
-        # It needs scikit-learn, which takes a second to import.
-        from plsdof.chemometrics.preprocessing import Preprocessor
-
-        chain = Preprocessor(steps)
+        chain = Chain(steps)
         return replace(self, X=self.rows.preprocessed(chain, fit=True), preprocessing=chain)
 
     def sha256(self) -> str:

@@ -18,6 +18,8 @@ from plsdof._core.fit import METHODS
 from plsdof._core.folds import number_of_blocks
 from plsdof._core.inputs import as_choice, as_count, as_fraction
 from plsdof._core.left_out import MOST_COMPONENTS
+from plsdof.chemometrics.preprocessing import parse_chain
+from plsdof.chemometrics.samples import parse_split
 from plsdof.errors import InvalidInputError
 from plsdof.inference.intervals import COVARIANCES, INTERVAL_METHODS
 from plsdof.workbench.analysis.data import Folds
@@ -267,18 +269,13 @@ class Request:
     def _check_steps(self) -> None:
         """Refuse preprocessing, searches and splits that do not exist."""
         given: dict[str, tuple[Callable[[str], Any], str]] = {}
-        # They need scikit-learn, which takes a second to import.
         if self.preprocess not in ("none", *AUTO):
-            from plsdof.chemometrics.preprocessing import parse_chain
-
             given["preprocess"] = (parse_chain, self.preprocess)
-        if self.select is not None:
+        if self.select is not None:  # searches are estimators of scikit-learn
             from plsdof.chemometrics.search import parse_search
 
             given["select"] = (parse_search, self.select)
         if self.split is not None:
-            from plsdof.chemometrics.samples import parse_split
-
             given["split"] = (parse_split, self.split)
         for name, (parse, text) in given.items():
             try:

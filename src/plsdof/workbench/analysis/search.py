@@ -43,7 +43,7 @@ def searched(data: TableProblem, request: Request) -> SearchCost:
     from sklearn.model_selection import cross_val_predict
     from sklearn.pipeline import make_pipeline
 
-    from plsdof.chemometrics.preprocessing import Preprocessor
+    from plsdof.chemometrics.preprocessor import Preprocessor
     from plsdof.chemometrics.search import SelectedPLSRegressor
     from plsdof.complexity.regressors import degrees_of_freedom
 

@@ -16,6 +16,7 @@ from plsdof._core.axes import header_number
 from plsdof._core.display import plural
 from plsdof._core.inputs import Array
 from plsdof._core.threads import cached_property
+from plsdof.chemometrics.samples import averaged
 from plsdof.errors import InvalidInputError
 from plsdof.workbench.tables.columns import Labels, find_column, listed, shortened, shortened_path
 from plsdof.workbench.tables.reading import Reading
@@ -395,9 +396,6 @@ def averaged_table(table: Table, by: str, known: Sequence[str] = ()) -> Table:
     Missing values make a mean missing, but for columns that are ``known`` to be of the sample,
     such as a response that is given once. Rows are then samples, counted from 1.
     """
-    # It needs scikit-learn, which takes a second to import.
-    from plsdof.chemometrics.samples import averaged
-
     samples = labels_of(table, find_column(by, table.names))
     empty = table.row_numbers[samples == ""]
     if len(empty):
