@@ -510,6 +510,42 @@ def test_a_reference_with_holes_predicts_from_its_complete_rows(browser, address
     assert_stays_here(browser, address)
 
 
+def test_tables_of_other_programs_are_read_and_their_response_is_found(browser, address, tmp_path):
+    X, amounts = spectra_of(40, np.random.default_rng(4))
+    # Semicolons and decimal commas; the only reference column has holes: its complete rows count.
+    frame = X.assign(Glucose=(9 * amounts[:, 0]).round(3))
+    frame.loc[[2, 7], "Glucose"] = np.nan
+    frame.to_csv(file := tmp_path / "ferment.csv", index=False, sep=";", decimal=",")
+    visit(browser, address)
+    give(browser, "#screen-table .drop", file)
+    assert not find(browser, "#trouble").is_displayed()
+    assert state(browser)["options"]["response"] == ["Glucose"]
+    go(browser, "bench")
+    assert view(browser)["n"] == 38
+    # Every axis has numbers enough to read it.
+    script = (
+        "return ['bench-first', 'chart-errors', 'chart-fit', 'chart-distance'].flatMap((id) =>"
+        " ['x', 'y'].map((k) => document.querySelectorAll(`#${id} .${k}tick text`).length))"
+    )
+    assert min(browser.execute_script(script)) >= 3
+    # Columns x_001, x_002, ... are spectra; what else was measured does not predict.
+    names = [f"x_{j:03d}" for j in range(1, 61)]
+    meats = X.set_axis(names, axis=1).assign(water=amounts[:, 1], fat=amounts[:, 0].round(3))
+    meats.to_csv(file := tmp_path / "meats.csv", index=False)
+    go(browser, "table")
+    give(browser, "#screen-table .drop", file)
+    assert find(browser, "#chart-table svg.plot").is_displayed()
+    choose_role(browser, "fat", "response")
+    assert "from 60 columns" in find(browser, "#preview").text
+    # The response of a process is not one of its numbered steps.
+    steps = pd.DataFrame(amounts, columns=[f"step_{j}" for j in range(4)])
+    steps.insert(0, "yield", amounts.sum(axis=1).round(3))
+    steps.to_csv(file := tmp_path / "process.csv", index=False)
+    give(browser, "#screen-table .drop", file)
+    assert "Predict yield" in find(browser, "#proposal").text
+    assert_stays_here(browser, address)
+
+
 def test_a_problem_has_one_button_that_mends_it(browser, address, tmp_path):
     X, amounts = spectra_of(40, np.random.default_rng(1))
     X.iloc[4, 7] = np.nan

@@ -57,9 +57,9 @@ function begin(found) {
   byId("less").addEventListener("click", () => step(-1));
   byId("more").addEventListener("click", () => step(1));
   byId("back").addEventListener("click", () => step(chosen - state.place));
-  // Otherwise it is the most unusual one of the chosen model.
+  // Unless somebody picked it, it is the most unusual one of the chosen model.
   const [suspect] = rows.suspects;
-  const row = [before, suspect && suspect.row].map((one) => rows.number.indexOf(one)).find((i) => i >= 0);
+  const row = [state.picked ? before : undefined, suspect && suspect.row, before].map((one) => rows.number.indexOf(one)).find((i) => i >= 0);
   state.row = row === undefined ? 0 : row;
   state.marked = marked.map((one) => rows.number.indexOf(one)).filter((i) => i >= 0);
   choices("row", rows.number.map((_, i) => [i, cut(rowWords(i), 30)]));
