@@ -89,7 +89,7 @@ def pls_path(
     Nothing is computed before it is asked for. `Path.select` and coefficients need products with X
     only; Degrees of Freedom need one decomposition of X plus O(r M^2) time, memory O(np + rM), the
     first time. With few components
-    (about min(n, p) / 4 or less) eigenvalues without vectors and 3M/2 + 2 products with X or the
+    (about min(n, p) / 3 or less) eigenvalues without vectors and 3M/2 + 2 products with X or the
     smaller Gram matrix take the place of the decomposition.
 
     Large data come down to the smaller one of X'X and XX', formed in one or two passes; results

@@ -330,8 +330,8 @@ def cross_validate(
     -----
     Cost: one fit and O(K p t) for the predictions of t test rows, per fold. With "pls" all folds
     are fitted together, without a decomposition: O(F M n p) time for M components of F folds, or
-    O(n p^2 + F M p^2) for tall data. Where that is not certain to 1e-9 of the spread of y, folds
-    are fitted one by one.
+    O(n p^2 + F M p^2) for tall data. Where that is not certain to 1e-6 of the cross-validated
+    error, 1e-4 for models larger than the best one, folds are fitted one by one.
 
     Examples
     --------
