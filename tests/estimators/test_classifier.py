@@ -548,3 +548,10 @@ def test_weights_of_rows_reach_the_average():
     one = PLSClassifier("average", recipes=["scale"], cv=of).fit(X, y, weights)
     other = PLSClassifier("average", recipes=["scale"], cv=again).fit(X[rows], y[rows])
     np.testing.assert_allclose(one.predict_proba(X_new), other.predict_proba(X_new), atol=1e-5)
+
+
+def test_a_class_of_one_row_is_named_as_it_was_given():
+    rng = np.random.default_rng(0)
+    labels = np.array(["one", *["a", "b"] * 15])
+    with pytest.raises(InvalidInputError, match="of class 'one'"):
+        PLSClassifier().fit(rng.normal(size=(31, 4)), labels)

@@ -355,7 +355,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
             if not np.array_equal(np.sort(order), np.arange(len(X))):
                 raise InvalidInputError("cv must leave every row out exactly once.")
             fold = np.repeat(np.arange(len(tests)), [len(one) for one in tests])[np.argsort(order)]
-        for code, label in enumerate(self.classes_):
+        for code, label in enumerate(self.classes_.tolist()):
             if len(np.unique(fold[kept & (codes == code)])) < 2:
                 raise InvalidInputError(
                     f"All rows of class {label!r:.60} are held out together, so that nothing is "

@@ -255,7 +255,7 @@ def _chosen_rows(
     dropped = wanted - int(fit.sum())
     if fit.sum() < 2:
         raise InvalidInputError(
-            f"there are {int(fit.sum()) or 'no'} rows to fit; at least 2 are needed. "
+            f"{plural(int(fit.sum()), 'row')} can be fitted; at least 2 are needed. "
             f"{len(excluded)} are left out as asked for, {dropped} because of missing values: "
             "columns can be left out instead."
         )
