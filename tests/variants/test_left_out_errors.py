@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from _helpers.oracle_left_out import exact_left_out, penalized, rbf
+from _helpers.oracle_left_out import exact_left_out, penalized, rbf, with_far_rows
 
 from plsdof import kernel_pls_path, penalized_pls_path
 
@@ -51,4 +51,17 @@ def test_penalties(kind, strength, scale):
     D = np.diff(np.eye(3), axis=0)
     gram = penalized(D.T @ D, strength)
     exact = exact_left_out(gram, X, y, FOLD, len(left.residuals) - 1, scale=scale)
+    assert_within_error(left, exact)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_kernel_values_beside_far_rows(seed, scale):
+    # About the mean, which a row at 1e14 moves, the other rows would have two digits.
+    rng = np.random.default_rng(seed)
+    X = with_far_rows(rng.normal(size=(15, 3)), rng)
+    X[0] *= [1.0, 1e5, 1.0]
+    y = rng.normal(size=15)
+    left = kernel_pls_path(X, y, gamma=0.1, scale=scale, max_components=4).left_out(FOLDS)
+    exact = exact_left_out(rbf(0.1), X, y, FOLD, len(left.residuals) - 1, scale=scale)
     assert_within_error(left, exact)

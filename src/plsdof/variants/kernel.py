@@ -142,6 +142,7 @@ class Lookup:
 class KernelInputs:
     """Training rows as the kernel sees them: ``(x - mean) / scale - rest``.
 
+    Of a kernel of distances ``mean`` may be any point.
     ``rest`` is what rounding has left of the means, which would move the origin of a kernel that
     sees it: where the mean is a date in seconds, by 1e-7 s. Rows of a given kernel matrix are their
     numbers.
@@ -549,8 +550,12 @@ def _kernel_rows(
     rows = given.X
     if not as_it_is:
         mean, spread = data.units.x_mean, data.units.x_scale
+        if kernel.name in DISTANCES:
+            # Rows keep their digits where most of them are; a row far away moves the mean.
+            mean = given.columns.centre
         rows = (rows - mean) / spread
-        rest = np.average(rows, axis=0, weights=given.weights)
+        if kernel.name not in DISTANCES:
+            rest = np.average(rows, axis=0, weights=given.weights)
     if kernel.name in WITH_GAMMA and kernel.gamma is None:
         gamma = 1.0 / p
         if by_median:
