@@ -102,6 +102,7 @@ from plsdof._core.model import Fitted, Model
 from plsdof._core.warnings import warn_caller
 from plsdof.chemometrics.distances import row_units
 from plsdof.errors import InvalidInputError, PlsdofWarning
+from plsdof.models.calibration import Calibration
 from plsdof.models.fitted import CLASSES, predictor
 from plsdof.models.parts import Preparation
 from plsdof.models.predictor import Predictor
@@ -180,12 +181,12 @@ def checksum(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def model_checksum(model: Predictor) -> str:
+def model_checksum(model: Calibration) -> str:
     """Return the checksum of the file that a model was read from, or would be written to."""
     return model.sha256 or checksum(to_content(model))
 
 
-def to_content(model: Predictor) -> dict[str, Any]:
+def to_content(model: Calibration) -> dict[str, Any]:
     """Return a model as the content of a model file, without checksum."""
     content = {"format": FORMAT, "version": VERSION, **_written(model)}
     content.pop("sha256", None)

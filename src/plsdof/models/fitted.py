@@ -20,6 +20,7 @@ from plsdof.chemometrics.preprocessing import Chain
 from plsdof.errors import NotAvailableError
 from plsdof.inference import intervals as inference
 from plsdof.inference.covariance import covariance_root
+from plsdof.models.calibration import about, numbered
 from plsdof.models.parts import (
     Centred,
     KernelRows,
@@ -29,7 +30,7 @@ from plsdof.models.parts import (
     Response,
     RowCheck,
 )
-from plsdof.models.predictor import Predictor, about, numbered
+from plsdof.models.predictor import Predictor
 from plsdof.variants.pls2 import PLS2Model
 
 CLASSES = "pls-classes"
@@ -165,7 +166,7 @@ class FittedPredictor(Predictor):
         X = self.prepare(X if first is None else first.transform(X))
         return tuple(Centred(one.path.rows.new(X), one.centre[0]) for one in self.models)
 
-    def frozen(self, *, intervals: bool = True) -> Predictor:
+    def frozen(self, *, intervals: bool = True) -> Predictor:  # type: ignore[override]
         """Return the predictor as arrays, without the data it was fitted to.
 
         ``intervals`` says whether to keep what intervals "normal", T^2 and Q need.

@@ -261,9 +261,13 @@ class Response:
     @property
     def usual_method(self) -> str:
         """How observations are covered by default."""
-        if not len(self.scores) or (self.interval_method == "normal" and self.has_intervals):
-            return "normal"
-        return LEFT_OUT
+        return LEFT_OUT if len(self.scores) and not self.is_normal else "normal"
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether observations are covered by method "normal" by default, and can be."""
+        wanted = not len(self.scores) or self.interval_method == "normal"
+        return wanted and self.has_intervals
 
     @property
     def has_intervals(self) -> bool:

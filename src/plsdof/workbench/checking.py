@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from plsdof.chemometrics.checks import (
     correction,
 )
 from plsdof.errors import InvalidInputError
+from plsdof.models.calibration import now
 from plsdof.models.files import model_checksum
 from plsdof.models.fitted import CLASSES
 from plsdof.models.predictor import Predictor
@@ -233,11 +233,6 @@ def control_rows(model: Predictor, table: TableOfRows, request: Request) -> NewR
         found = new_rows(model, table, request).kept
     history = remarked("history", model.history)
     return replace(found, remarks=(*history, *found.remarks))
-
-
-def now() -> str:
-    """Return the time (UTC, ISO 8601)."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 # Adjust

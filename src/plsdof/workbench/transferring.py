@@ -9,9 +9,10 @@ from plsdof._core.axes import header_number
 from plsdof._core.inputs import Array
 from plsdof.chemometrics.transfer import Method, TransferFit, fit_transfer, interpolation
 from plsdof.errors import InvalidInputError
+from plsdof.models.calibration import now
 from plsdof.models.predictor import Predictor
 from plsdof.workbench.analysis.result import Fact, Table, as_column, named
-from plsdof.workbench.checking import Changed, changed, now
+from plsdof.workbench.checking import Changed, changed
 from plsdof.workbench.choosing import as_table, match_columns, row_labels
 from plsdof.workbench.predicting import observed, remarked
 from plsdof.workbench.tables.columns import shortened
