@@ -127,7 +127,7 @@ class Calibration:
 
     @property
     def dof_(self) -> Any:
-        """Degrees of Freedom; (q,) array if y had columns, nan where they were not counted."""
+        """Degrees of Freedom; (q,) array if y had columns, nan where they were not computed."""
         return self._one_or_array([one.dof for one in self.responses])
 
     @property
