@@ -336,4 +336,5 @@ class SelectedPLSRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Predict new rows. Shape (n_new,)."""
         check_is_fitted(self, "coef_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(self.intercept_ + X @ self.coef_)
+        model = self.search_.path[self.n_components_]
+        return np.asarray(model.predict(X[:, self.support_]))

@@ -518,8 +518,8 @@ class PathRegressor(RegressorMixin, Estimator, Generic[PathType]):  # type: igno
         X: Any,
         level: float = 0.95,
         *,
-        method: Literal["left-out", "normal"] | None = None,
-        kind: Literal["observation", "mean"] = "observation",
+        method: inference.IntervalMethod | None = None,
+        kind: inference.IntervalKind = "observation",
         covariance: Covariance = "homoscedastic",
     ) -> "Array | DataFrame":
         """Lower and upper limits for a new observation, or for the mean, at each row. (n_new, 2).

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from plsdof.inference import intervals as inference
 from plsdof.inference.covariance import covariance_root
 from plsdof.models.calibration import about, numbered
 from plsdof.models.parts import (
-    Centred,
-    KernelRows,
+    CentredRows,
+    KeptKernel,
     Member,
     Normal,
     Preparation,
@@ -48,7 +48,7 @@ def predictor(
     source: Mapping[str, Any] | None = None,
     noise: Noise = None,
     covariance: str = "homoscedastic",
-    intervals: Literal["left-out", "normal"] | None = None,
+    intervals: inference.IntervalMethod | None = None,
     preprocessing: Any = None,
 ) -> Predictor:
     """Return the one object that answers for new rows.
@@ -155,28 +155,22 @@ class FittedPredictor(Predictor):
     @cached_property
     def preparations(self) -> tuple[Preparation, ...]:
         """What happens to rows before coefficients, of every member."""
-        return self._preparations()
-
-    def _preparations(self) -> tuple[Preparation, ...]:
         return tuple(_preparation(one, self.before) for one in self.models)
 
-    def _rows(self, X: Any) -> tuple[Centred, ...]:
+    def _rows(self, X: Any) -> tuple[CentredRows, ...]:
         """Return new rows as the paths take them, sparse ones as they are."""
         first = self.before[0]
         X = self.prepare(X if first is None else first.transform(X))
-        return tuple(Centred(one.path.rows.new(X), one.centre[0]) for one in self.models)
+        return tuple(CentredRows(one.path.rows.new(X), one.centre[0]) for one in self.models)
 
     def frozen(self, *, intervals: bool = True) -> Predictor:  # type: ignore[override]
         """Return the predictor as arrays, without the data it was fitted to.
 
         ``intervals`` says whether to keep what intervals "normal", T^2 and Q need.
         """
-        made: dict[str, Any] = {
-            "preparations": self._preparations(),
-            "responses": tuple(one.frozen(keep=intervals) for one in self.responses),  # type: ignore[attr-defined]
-        }
-        rest = {one.name: getattr(self, one.name) for one in fields(Predictor)}
-        return Predictor(**rest | made).frozen()
+        kept = {one.name: getattr(self, one.name) for one in fields(Predictor)}
+        kept["responses"] = tuple(one.frozen(keep=intervals) for one in self.responses)  # type: ignore[attr-defined]
+        return Predictor(**kept).frozen()
 
 
 class FittedMember(Member):
@@ -469,8 +463,8 @@ def _preparation(model: Model, before: Sequence[Any]) -> Preparation:
     )
 
 
-def _kernel(model: Model, inputs: Any) -> KernelRows:
-    return KernelRows(
+def _kernel(model: Model, inputs: Any) -> KeptKernel:
+    return KeptKernel(
         **vars(inputs.kernel),
         scale=read_only(inputs.scale),
         rows=read_only(np.array(inputs.rows)),

@@ -40,7 +40,7 @@ class Adjustment:
     parent: str = ""
 
 
-class Centred:
+class CentredRows:
     """New rows minus the mean of the training rows; sparse rows are not filled."""
 
     def __init__(self, rows: Any, mean: Array) -> None:
@@ -59,7 +59,7 @@ class Centred:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class KernelRows(Kernel):
+class KeptKernel(Kernel):
     """A kernel with the standardised training rows (k, p) and their mean kernel values (k,).
 
     ``scale`` (p,) are the scales of the columns. No file holds a kernel that is a ``function``.
@@ -69,9 +69,9 @@ class KernelRows(Kernel):
     rows: Array
     mean: Array
 
-    def of(self, rows: Array) -> Centred:
+    def of(self, rows: Array) -> CentredRows:
         """Return kernel values of centred rows. Shape (n_new, k)."""
-        return Centred(self(rows / self.scale, self.rows), self.mean)
+        return CentredRows(self(rows / self.scale, self.rows), self.mean)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,19 +84,19 @@ class Preparation:
         Of preprocessed rows.
     preprocessing : Chain or None
         Fitted.
-    kernel : KernelRows or None
+    kernel : KeptKernel or None
     """
 
     x_mean: Array
     preprocessing: Any = None
-    kernel: KernelRows | None = None
+    kernel: KeptKernel | None = None
 
-    def of(self, rows: Array) -> Centred:
+    def of(self, rows: Array) -> CentredRows:
         """Return what coefficients multiply."""
         if self.preprocessing is not None:
             rows = np.asarray(self.preprocessing.transform(rows))
         if self.kernel is None:
-            return Centred(rows, self.x_mean)
+            return CentredRows(rows, self.x_mean)
         return self.kernel.of(rows - self.x_mean)
 
 
@@ -133,14 +133,14 @@ class Member:
     models: Array | None = None
     weights: Array = field(default_factory=_none)
 
-    def disagreement(self, rows: Centred, mean: Array) -> Array:
+    def disagreement(self, rows: CentredRows, mean: Array) -> Array:
         """Return the weighted squares of predictions of models less ``mean``. Shape (n_new,)."""
         if self.models is None or self.rotations is None:
             return np.zeros(len(mean))
         values = rows.times(self.rotations.T) @ self.models.T
         return np.asarray(np.square(values - mean[:, None]) @ self.weights)
 
-    def leverage(self, rows: Centred) -> Array:
+    def leverage(self, rows: CentredRows) -> Array:
         """Return the weighted sum of squared scores. Shape (n_new,)."""
         if self.rotations is None:
             return np.zeros(rows.rows.shape[0])
@@ -167,7 +167,7 @@ class Normal:
     df: float
 
     @np.errstate(over="ignore")  # of a row beyond all measure it is infinite
-    def std_error(self, rows: Centred) -> Array:
+    def std_error(self, rows: CentredRows) -> Array:
         """Return standard errors of the mean at rows. Shape (n_new,)."""
         return np.sqrt(squared_rows(self.level + rows.times(self.factor.T)))
 

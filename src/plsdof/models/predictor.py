@@ -38,7 +38,7 @@ from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.inference import intervals as inference
 from plsdof.models.calibration import Calibration, now
 from plsdof.models.parts import Adjustment as Adjustment
-from plsdof.models.parts import Centred, Response
+from plsdof.models.parts import CentredRows, Response
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,8 +47,6 @@ _EPS = float(np.finfo(np.float64).eps)
 # A row whose T^2 or Q one of a thousand ordinary rows would exceed is not to be predicted.
 REJECT_LEVEL = 0.999
 _DISTANCES = {"t2": "T²", "q": "Q"}
-Kind = Literal["observation", "mean"]
-Method = Literal["left-out", "normal"]
 
 # The answers
 # -----------
@@ -257,8 +255,8 @@ class Predictor(Calibration):
         X: Any,
         level: float = 0.95,
         *,
-        method: Method | None = None,
-        kind: Kind = "observation",
+        method: inference.IntervalMethod | None = None,
+        kind: inference.IntervalKind = "observation",
     ) -> "Array | DataFrame":
         """Lower and upper limits for new observations, or for the mean, at each row. (n_new, 2).
 
@@ -286,7 +284,7 @@ class Predictor(Calibration):
     ) -> inference.Interval:
         """Return intervals of one response; see `plsdof.inference.prediction_interval`."""
         one = self._only() if response is None else self.responses[response]
-        as_choice(kind, "kind", get_args(Kind))
+        as_choice(kind, "kind", get_args(inference.IntervalKind))
         level, is_default = as_level(level), method is None
         if method is None:
             method = "normal" if kind == "mean" else one.usual_method
@@ -388,7 +386,7 @@ class Predictor(Calibration):
     # The formulas
     # ------------
 
-    def _rows(self, X: Any) -> tuple[Centred, ...]:
+    def _rows(self, X: Any) -> tuple[CentredRows, ...]:
         """Return new rows, checked, transferred and prepared in every way."""
         # Numbers in the place of names do not forbid others, but have an order.
         columns, given = self.columns, None if self.named else feature_names(X)
@@ -403,19 +401,19 @@ class Predictor(Calibration):
         rows = self._rows(X)
         return np.column_stack([self._value(one, rows) for one in self.responses])
 
-    def _value(self, one: Response, rows: Sequence[Centred]) -> Array:
+    def _value(self, one: Response, rows: Sequence[CentredRows]) -> Array:
         """Return predictions of a response, adjusted."""
         slope, shift = one.correction
         sums = sum(rows[each.preparation].times(each.coef) for each in one.members)
         return np.asarray(slope * (one.y_mean + sums) + shift)
 
-    def _leverage(self, one: Response, rows: Sequence[Centred]) -> Array:
+    def _leverage(self, one: Response, rows: Sequence[CentredRows]) -> Array:
         """Return h = 1/n + the weighted sum of squared scores."""
         parts = [each.leverage(rows[each.preparation]) for each in one.members]
         return np.asarray(1.0 / self.n + np.sum(parts, axis=0))
 
     @np.errstate(over="ignore")  # of a row beyond all measure it is infinite
-    def _widening(self, one: Response, rows: Sequence[Centred]) -> Array:
+    def _widening(self, one: Response, rows: Sequence[CentredRows]) -> Array:
         """Return sqrt(1 + 4 h n / n_f + 4 v), v how far the models of an average disagree."""
         sums = np.sum([rows[each.preparation].times(each.coef) for each in one.members], axis=0)
         apart = [each.disagreement(rows[each.preparation], sums) for each in one.members]
@@ -424,7 +422,7 @@ class Predictor(Calibration):
         spread = 1.0 + one.reach * self._leverage(one, rows) + extra
         return np.asarray(abs(one.correction[0]) * np.sqrt(spread))
 
-    def _std_error(self, one: Response, rows: Sequence[Centred], kind: str) -> Array:
+    def _std_error(self, one: Response, rows: Sequence[CentredRows], kind: str) -> Array:
         """Return standard errors of the mean or of observations, by method "normal"."""
         error = one.require_normal().std_error(rows[one.main.preparation])
         error = np.hypot(error, math.sqrt(one.noise_variance)) if kind != "mean" else error
@@ -433,7 +431,7 @@ class Predictor(Calibration):
     def _half(
         self,
         one: Response,
-        rows: Sequence[Centred],
+        rows: Sequence[CentredRows],
         level: float,
         method: str,
         kind: str = "observation",
@@ -445,7 +443,7 @@ class Predictor(Calibration):
         return np.asarray(critical * self._std_error(one, rows, kind))
 
     def _distance(
-        self, name: str, rows: Sequence[Centred], level: float, limit: str | None = None
+        self, name: str, rows: Sequence[CentredRows], level: float, limit: str | None = None
     ) -> Diagnostic:
         """Return T^2 or Q of new rows, of the member with most weight."""
         one = self._only()

@@ -246,7 +246,7 @@ def models_table(analysis: Analysis) -> Table:
             "weight_in_average": as_column(_weights(analysis), "weight", digits=2, brief=False),
         }
     if analysis.test is not None:
-        wrong = path.intercept[:, None] + path.coef @ analysis.test.X.T - analysis.test.rows.y
+        wrong = path.predict(analysis.test.X) - analysis.test.rows.y
         columns["rmsep"] = as_column(np.sqrt(np.mean(wrong**2, axis=1)), "RMSEP", brief=False)
     place = int(np.flatnonzero(analysis.order == analysis.selection.index)[0])
     more = ""
