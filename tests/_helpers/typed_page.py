@@ -160,6 +160,7 @@ def chemists(X: Array, y: Array) -> None:
     assert_type(chemometrics.block_importance(path[2], [len(X.T)]), Array)
     assert_type(chemometrics.selectivity_ratio(path[2]).values, Array)
     assert_type(chemometrics.explained_variance(path).x, Array)
+    print(chemometrics.window_weights)
     assert_type(chemometrics.hotelling_t2(model).limit, float)
     assert_type(chemometrics.q_residuals(model).message, str)
     assert_type(chemometrics.outliers(model, y=y).p_value, Array)

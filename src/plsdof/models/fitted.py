@@ -155,6 +155,10 @@ class FittedPredictor(Predictor):
     @cached_property
     def preparations(self) -> tuple[Preparation, ...]:
         """What happens to rows before coefficients, of every member."""
+        return self._preparations()
+
+    def _preparations(self) -> tuple[Preparation, ...]:
+        # Not a property: what it raises is an AttributeError, too, which would be lost.
         return tuple(_preparation(one, self.before) for one in self.models)
 
     def _rows(self, X: Any) -> tuple[CentredRows, ...]:
@@ -168,9 +172,12 @@ class FittedPredictor(Predictor):
 
         ``intervals`` says whether to keep what intervals "normal", T^2 and Q need.
         """
-        kept = {one.name: getattr(self, one.name) for one in fields(Predictor)}
-        kept["responses"] = tuple(one.frozen(keep=intervals) for one in self.responses)  # type: ignore[attr-defined]
-        return Predictor(**kept).frozen()
+        kept: dict[str, Any] = {
+            "preparations": self._preparations(),
+            "responses": tuple(one.frozen(keep=intervals) for one in self.responses),  # type: ignore[attr-defined]
+        }
+        rest = (one.name for one in fields(Predictor) if one.name not in kept)
+        return Predictor(**kept, **{name: getattr(self, name) for name in rest}).frozen()
 
 
 class FittedMember(Member):
