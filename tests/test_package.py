@@ -223,6 +223,26 @@ for name in dir(plsdof):
     assert {"datasets", "plotting", "selection", "workbench"} < set(rooms())
 
 
+@pytest.mark.parametrize("first", ["1100", "water"])
+def test_a_fit_on_the_command_line_imports_no_scikit_learn(tmp_path, first):
+    rng, names = np.random.default_rng(0), [first, *(str(1100 + i) for i in range(1, 30)), "y"]
+    rows = rng.normal(size=(40, 31)).round(6).tolist()
+    lines = [",".join(map(str, row)) for row in [names, *rows]]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    code = f"""
+import sys
+from plsdof.workbench.cli import main
+sys.argv = ["plsdof", "fit", {str(tmp_path / "a.csv")!r}, "-r", "y", "--json"]
+try:
+    main(program="plsdof")
+except SystemExit as end:
+    assert not end.code, end.code
+print([name for name in ("sklearn", "scipy.signal", "scipy.stats") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_links_of_the_readme_lead_somewhere():
     links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text())
     local = [link for link in links if "://" not in link]
