@@ -10,11 +10,10 @@ from _helpers.command_line import GASOLINE, OZONE, run, run_json
 from plsdof.errors import InvalidInputError
 from plsdof.models.writing import plain
 from plsdof.workbench.analysis.classes import ClassAnalysis
-from plsdof.workbench.analysis.result import in_text
+from plsdof.workbench.analysis.result import in_number, in_text
 from plsdof.workbench.analysis.tables import merit_table, result_of
 from plsdof.workbench.app.session import Session, arguments
 from plsdof.workbench.cli.browser import CommandLine
-from plsdof.workbench.report._numbers import rounded_one
 
 EXCLUDE = {"do": "exclude", "rows": [5, 6, 7, 40], "why": "typing error"}
 
@@ -100,10 +99,10 @@ def test_the_page_shows_what_the_command_gives(desk, events):
     shown = desk.view(None)["content"]
     for name in ("dof", "rss", "sigma", "rmsecv"):
         if name in found["models"][0]:
-            values = [rounded_one(np.nan if v[name] is None else v[name]) for v in found["models"]]
+            values = [in_number(np.nan if v[name] is None else v[name]) for v in found["models"]]
             assert shown["models"][name][: len(values)] == values
     index = shown["chosen"]
-    assert shown["models"]["dof"][index] == rounded_one(found["choice"]["dof"])
+    assert shown["models"]["dof"][index] == in_number(found["choice"]["dof"])
     summary = {one["key"]: one for one in desk.state()["trials"]}[desk.state()["trial"]]["summary"]
     rmse = {kind: merit["rmse"] for kind, merit in found["merit"].items()}
     assert summary["errors"] == rmse

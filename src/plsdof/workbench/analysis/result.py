@@ -87,7 +87,10 @@ def in_number(value: Any, error: float | None = None, digits: int = DIGITS) -> A
     if value is None or isinstance(value, str | bool | np.bool_ | int | np.integer):
         return value
     text = in_text(value, error, digits)
-    return None if text == "-" else float(text)
+    if text == "-":
+        return None
+    # The largest number of all may be rounded up beyond it.
+    return float(text) if isfinite(float(text)) else value
 
 
 def with_error(value: float, error: float) -> str:

@@ -4,13 +4,13 @@ Tables of numbers that are drawn but not read are 32-bit floats, which take less
 """
 
 import base64
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-DIGITS = 4
+from plsdof.workbench.analysis.result import DIGITS, in_number
+
 _MOST_DIGITS = 15
 
 Number = float | int | None
@@ -30,13 +30,8 @@ def rounded(values: Any, digits: int = DIGITS) -> list[Number]:
     [100000.123, 100000.765]
     """
     array = np.asarray(values, dtype=np.float64).ravel()
-    pattern = f"%.{min(digits + _more_digits(array), _MOST_DIGITS)}g"
-    return [_rounded(value, pattern) for value in array.tolist()]
-
-
-def rounded_one(value: float, digits: int = DIGITS) -> Number:
-    """Round one number to significant digits; None if it is not finite."""
-    return _rounded(float(value), f"%.{digits}g")
+    most = min(digits + _more_digits(array), _MOST_DIGITS)
+    return [in_number(value, digits=most) for value in array.tolist()]
 
 
 def shown(value: Number) -> str:
@@ -63,16 +58,6 @@ def _more_digits(array: npt.NDArray[np.float64]) -> int:
     with np.errstate(over="ignore"):
         ratio = np.abs(known).max() / np.ptp(known) if np.ptp(known) > 0 else 1.0
     return int(np.clip(np.floor(np.log10(max(ratio, 1.0)) + 0.5), 0, _MOST_DIGITS))
-
-
-def _rounded(value: float, pattern: str) -> Number:
-    """Round by a format; whole numbers become integers, which makes the data shorter."""
-    if not math.isfinite(value):
-        return None
-    result = float(pattern % value)
-    if not math.isfinite(result):  # rounded up beyond the largest number
-        return value
-    return int(result) if result.is_integer() and abs(result) < 1e15 else result
 
 
 def evenly_spaced(total: int, most: int) -> npt.NDArray[np.intp]:

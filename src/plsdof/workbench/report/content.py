@@ -32,9 +32,9 @@ from plsdof.workbench.analysis import Analysis
 from plsdof.workbench.analysis.analysis import About, has_scores
 from plsdof.workbench.analysis.data import Numbers, Rows, TestSet, seen_by
 from plsdof.workbench.analysis.remarks import recipe_errors, said
-from plsdof.workbench.analysis.result import Result
+from plsdof.workbench.analysis.result import Result, in_number
 from plsdof.workbench.analysis.tables import FLAGS, merit_table, models_table, result_of
-from plsdof.workbench.report._numbers import Number, evenly_spaced, floats, rounded, rounded_one
+from plsdof.workbench.report._numbers import Number, evenly_spaced, floats, rounded
 
 # How much goes into one file: about 2 MB of numbers at most.
 MOST_MODELS = 60
@@ -200,9 +200,9 @@ def report_content(analysis: Analysis, most_models: int | None = None) -> dict[s
         "source": readable(data.source, 200) if data.source else "",
         "method": analysis.path.recipe.method.label,
         "parameter_name": analysis.path.parameter_name,
-        "n": rounded_one(analysis.path.exact.spectrum.n),
+        "n": in_number(analysis.path.exact.spectrum.n),
         "p": view.rows.shape[1],
-        "level": rounded_one(100 * view.level),
+        "level": in_number(100 * view.level),
         "chosen": view.chosen,
         "average": view.chosen if view.is_average else None,
         "heaviest": view.heaviest,
@@ -306,8 +306,8 @@ def _permuted(test: PermutationTest) -> dict[str, Any]:
     bins = min(40, max(5, round(np.sqrt(len(test.permuted)))))
     counts, edges = np.histogram(test.permuted, bins=bins)
     return {
-        "p": rounded_one(test.p_value),
-        "score": rounded_one(test.score),
+        "p": in_number(test.p_value),
+        "score": in_number(test.score),
         "count": len(test.permuted),
         "counts": counts.tolist(),
         "edges": rounded(edges),
@@ -358,7 +358,7 @@ def _all_models(view: View) -> dict[str, Any]:
         names.append("weighted average")
     drawn = "parameter dof naive_dof rss explained sigma x_explained rmsec q2 rmsep score rmsecv"
     drawn += " rmsecv_std_error"
-    return {"words": names} | {n: [rounded_one(v) for v in numbers[n]] for n in drawn.split()}
+    return {"words": names} | {n: [in_number(v) for v in numbers[n]] for n in drawn.split()}
 
 
 def _recipes(view: View) -> dict[str, Any] | None:
@@ -435,7 +435,7 @@ def _curve(view: View, place: int, inference: CoefficientInference | None) -> di
         "lower": rounded(inference.lower[drawn] * scale),
         "upper": rounded(inference.upper[drawn] * scale),
         # The band is the intervals, wider by one factor.
-        "widening": rounded_one(band.critical / inference.critical),
+        "widening": in_number(band.critical / inference.critical),
         "distinct": int(np.count_nonzero(inference.lower * inference.upper > 0)),
         "distinct_at_once": int(np.count_nonzero(band.lower * band.upper > 0)),
     }
@@ -533,7 +533,7 @@ def _row_details(view: View, place: int) -> dict[str, Any]:
         **{name: rounded(values[drawn]) for name, values in numbers.values.items()},
         "left_out": None if left_out is None else rounded(left_out[drawn]),
         "flags": numbers.flags[drawn].tolist(),
-        "limits": {kind: rounded_one(one.limit) for kind, one in numbers.found.items()},
+        "limits": {kind: in_number(one.limit) for kind, one in numbers.found.items()},
     }
 
 
@@ -627,7 +627,7 @@ def classes(y: Array) -> tuple[Numbers, list[list[Any]]]:
     inner = np.unique(np.quantile(y, np.linspace(0, 1, _CLASSES + 1)[1:-1]))
     _, found = np.unique(np.searchsorted(inner, y, side="left"), return_inverse=True)
     ends = [(y[found == k].min(), y[found == k].max()) for k in range(found.max() + 1)]
-    return found, [[rounded_one(low), rounded_one(high)] for low, high in ends]
+    return found, [[in_number(low), in_number(high)] for low, high in ends]
 
 
 def _positions(axis: FeatureAxis, places: Numbers) -> list[float]:
@@ -658,8 +658,8 @@ def _components(view: View) -> dict[str, Any] | None:
         "count": count,
         "x_share": rounded(100 * shares.x[:count], 3),
         "y_share": rounded(100 * shares.y[:count], 3),
-        "half_axes": [rounded_one(one) for one in half_axes[:count]],
-        "spread": [rounded_one(one, 7) for one in spread[:count]],
+        "half_axes": [in_number(one) for one in half_axes[:count]],
+        "spread": [in_number(one, digits=7) for one in spread[:count]],
         "picked": picked.tolist(),
         "scores": floats(x @ path.x_rotations[:, :count]),
         "loadings": floats(path.x_loadings[columns, :count]),
@@ -724,5 +724,5 @@ def _importance(view: View, model: Model) -> dict[str, Any]:
     return {
         "vip": floats(vip(single)[drawn]),
         "selectivity": floats(ratio.values[drawn]),
-        "selectivity_limit": rounded_one(ratio.limit),
+        "selectivity_limit": in_number(ratio.limit),
     }

@@ -17,8 +17,8 @@ from plsdof.errors import MissingExtraError
 from plsdof.models.writing import atomic_write, check_writable, plain
 from plsdof.plotting.style import is_harmless, readable
 from plsdof.workbench.analysis import Analysis, analysis_of
-from plsdof.workbench.analysis.result import Result
-from plsdof.workbench.report._numbers import rounded_one, shown
+from plsdof.workbench.analysis.result import Result, in_number
+from plsdof.workbench.report._numbers import shown
 from plsdof.workbench.report.content import in_tables, ranked, report_content
 
 # What draws a content object, in a report and elsewhere.
@@ -137,7 +137,7 @@ def write_check(content: Mapping[str, Any], file: str | os.PathLike[str]) -> Non
 
 
 def _short(value: float | None) -> str:
-    return shown(None if value is None else rounded_one(value))
+    return shown(None if value is None else in_number(value))
 
 
 def render(content: dict[str, Any], *, command: str, judged: Sequence[Acceptance] = ()) -> str:
@@ -148,7 +148,7 @@ def render(content: dict[str, Any], *, command: str, judged: Sequence[Acceptance
         [script("page")],
         **_values(content),
         command=_visible(command),
-        judged=[(one.criterion, shown(rounded_one(one.value)), one.passed) for one in judged],
+        judged=[(one.criterion, shown(in_number(one.value)), one.passed) for one in judged],
         versions=versions(),
     )
 
