@@ -70,6 +70,12 @@ def test_cells_that_a_parser_sees_and_a_pattern_does_not_are_refused(tmp_path, r
         read_table(packed(tmp_path, VALUES + row))
 
 
+def test_remarks_and_quoted_texts_of_a_sheet_are_no_tags(tmp_path):
+    text = '<row r="3"><c r="A3" t="inlineStr"><is><t><![CDATA[a & b]]></t></is></c></row>'
+    table = read_table(packed(tmp_path, f"<!-- by a program -->{VALUES}{text}"))
+    assert table.frame["A"].tolist() == [1.5, "a & b"]
+
+
 def test_a_cell_above_all_rows_is_refused(tmp_path):
     cells = f'<sheetData><c r="XFD1048576"/>{VALUES}</sheetData>'
     sheet = f'<worksheet xmlns="{SPACE}">{cells}</worksheet>'

@@ -53,7 +53,7 @@ _OTHERS = rb"(?:\s++(?!r=)[\w:.-]++=%b)*+" % _VALUE
 _ODD = re.compile(
     rb"<(?!%(named)b(?:c%(others)b(?:\s++r=[\"'][A-Z]{1,3}\d{1,7}[\"'])?+%(others)b\s*+/?>"
     rb"|row%(others)b(?:\s++r=[\"']\d{1,7}[\"'])?+%(others)b\s*+/?>)"
-    rb"|!--[^<>]*+>|(?!%(named)b(?:c|row)\b)[/?]?%(named)b[\w.-]++(?=[\s/?>])"
+    rb"|!(?:--|\[CDATA\[)[^<>]*+>|(?!%(named)b(?:c|row)\b)[/?]?%(named)b[\w.-]++(?=[\s/?>])"
     rb"(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+')*+>)" % {b"named": _NAMED, b"others": _OTHERS}
 )
 # Texts of cells that are kept once, and cells that hold one of them.
