@@ -233,6 +233,9 @@ def against_published(known: dict[str, Any], file: File) -> list[str]:
         cells = []
         for column in columns.values():
             log = column.get(rule, [])
+            if len(log) < 2:
+                cells.append("")
+                continue
             mean, error = np.exp(np.mean(log)), np.std(log, ddof=1) / np.sqrt(len(log))
             cells.append(f"{mean:.2f} ± {mean * error:.2f} ({len(log)})")
         lines.append(f"| {rule} | " + " | ".join(cells) + " |")
