@@ -1,5 +1,7 @@
 """Words and numbers of a result: rounded by their errors, rows as they are called in the file."""
 
+import hashlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from _helpers.problems import make_problem
 
 from plsdof import workbench
 from plsdof._core.choice import capped_remark
+from plsdof.models.files import model_checksum
 from plsdof.workbench import Request
 
 
@@ -104,3 +107,17 @@ def test_an_index_of_texts_names_the_rows(table):
     # Numbers of rows are no names, and no predictor either.
     plain = workbench.fit(table.iloc[::-1], Request(response="y", components=1))
     assert plain.predictor.columns == fitted.predictor.columns
+
+
+def test_predictions_checks_and_comparisons_say_what_they_were_made_of(table, tmp_path):
+    file = tmp_path / "table.csv"
+    table.to_csv(file, index=False)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    read = workbench.tables.read_table(file)
+    model = workbench.fit(read, Request(response="y", components=1)).predictor
+    for made in (workbench.predict(model, read), workbench.check(model, read)):
+        assert made.record["model"].startswith(model_checksum(model))
+        assert made.record["sha256"] == digest
+    compared = workbench.compare(read, Request(response="y", cv=5)).record
+    assert compared["sha256"] == digest
+    assert compared["held-out rows to validate"] == "5 folds, row i in fold i modulo 5"

@@ -238,7 +238,7 @@ def test_wide_parquet_gives_the_same_numbers(tmp_path):
 def said_of_models(text):
     """Leave out unusual rows and when it was made."""
     text = re.sub(r"(Look at|Numbers):.*?\n(?=\S)", "", text, flags=re.DOTALL)
-    return without_limits(" ".join(text.partition("Recipe:")[0].split()))
+    return without_limits(" ".join(text.partition("Record:")[0].split()))
 
 
 def test_tables_for_people_are_the_same(tmp_path):

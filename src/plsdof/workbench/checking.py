@@ -22,6 +22,7 @@ from plsdof.models.files import model_checksum
 from plsdof.models.fitted import CLASSES
 from plsdof.models.predictor import Predictor
 from plsdof.workbench.analysis import Request
+from plsdof.workbench.analysis.remarks import used
 from plsdof.workbench.analysis.result import Fact, Result, Table, as_column, as_measured, named
 from plsdof.workbench.choosing import as_table
 from plsdof.workbench.predicting import NewRows, new_rows, remarked, row_name
@@ -104,6 +105,7 @@ def check(model: Predictor, table: Any, log: Any = None, request: Request | None
         tables=tables,
         remarks=tuple(remarks),
         pictures={"chart": asdict(found.chart), "alarms": found.chart.sentences},
+        record=used(model, table.source),
         main="rows",
     )
 

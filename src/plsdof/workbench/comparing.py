@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,13 @@ from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.workbench.analysis import Request
 from plsdof.workbench.analysis.analysis import chosen, fitted, left_out
 from plsdof.workbench.analysis.data import TableProblem
-from plsdof.workbench.analysis.remarks import ANEW, group_remarks, preprocessing_remarks
+from plsdof.workbench.analysis.remarks import (
+    ANEW,
+    group_remarks,
+    preprocessing_remarks,
+    recorded,
+    scheme_in_words,
+)
 from plsdof.workbench.analysis.request import AUTO
 from plsdof.workbench.analysis.result import (
     TWO_DECIMALS,
@@ -45,6 +52,7 @@ class _Methods:
     rows: dict[str, int]
     scores: dict[str, float]
     rmsecv_std_error: Array
+    held_out: str
 
     @property
     def rmsec(self) -> Any:
@@ -103,12 +111,20 @@ def compare(table: Any, request: Request) -> Result:
             *group_remarks(data),
             *preprocessing_remarks(data, ANEW),
         ),
+        record=recorded(
+            data,
+            asked,
+            method=", ".join(map(method_label, METHODS)),
+            held_out=found.held_out,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        ),
         main="models",
     )
 
 
 def _fitted(problem: TableProblem, request: Request, max_components: int | None) -> _Methods:
     paths, errors, rows, scores, std_errors, start = {}, {}, {}, {}, list[Array](), 0
+    held_out = ""
     for name, method in METHODS.items():
         size = max_components if method.size == "max_components" else None
         changes: dict[str, Any] = {"method": name, "max_components": size}
@@ -116,6 +132,7 @@ def _fitted(problem: TableProblem, request: Request, max_components: int | None)
         path = paths[name] = fitted(problem, one)
         left = left_out(problem, replace(one, criterion="bic"), path)  # of all models
         assert left is not None
+        held_out = scheme_in_words(left.fold, left.groups, request.seed)
         selection, _ = chosen(path, left, one)
         rows[name] = start + selection.index
         scores[name] = float(selection.scores[selection.index])
@@ -128,6 +145,7 @@ def _fitted(problem: TableProblem, request: Request, max_components: int | None)
         rows=rows,
         scores=scores,
         rmsecv_std_error=np.concatenate(std_errors),
+        held_out=held_out,
     )
 
 

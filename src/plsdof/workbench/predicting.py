@@ -18,7 +18,7 @@ from plsdof.models.fitted import CLASSES
 from plsdof.models.predictor import Predictor
 from plsdof.workbench import choosing
 from plsdof.workbench.analysis import Request
-from plsdof.workbench.analysis.remarks import percent
+from plsdof.workbench.analysis.remarks import percent, used
 from plsdof.workbench.analysis.result import (
     TWO_DECIMALS,
     Column,
@@ -144,6 +144,8 @@ def side_by_side(found: Sequence[Result], names: Sequence[str]) -> Result:
         facts=facts,
         tables={"predictions": replace(first, columns=columns, caption=" ".join(captions))},
         remarks=tuple({said.words: said for one in found for said in one.remarks}.values()),
+        record={f"model of {name}": one.record["model"] for name, one in pairs}
+        | {key: text for key, text in found[0].record.items() if key != "model"},
         main="predictions",
     )
 
@@ -307,6 +309,7 @@ def _predicted(model: Predictor, rows: Table, request: Request, single: Table) -
         tables={"predictions": shown},
         remarks=tuple(remarks),
         pictures={"history": model.history},
+        record=used(model, rows.source),
         main="predictions",
     )
 

@@ -6,6 +6,7 @@ helps; it looks at the key.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ from plsdof._core.remarks import Remark, Severity
 from plsdof._core.standardize import constant_columns_text
 from plsdof.chemometrics.data_checks import dependence_remarks
 from plsdof.chemometrics.merit import FiguresOfMerit
-from plsdof.workbench.analysis.data import Numbers, Rows, TableProblem, TestSet
+from plsdof.models.files import model_checksum
+from plsdof.models.predictor import Predictor
+from plsdof.workbench.analysis.data import Numbers, Rows, TableProblem, TestSet, sha256_of
 from plsdof.workbench.analysis.request import Request
 from plsdof.workbench.analysis.result import in_text
 from plsdof.workbench.tables.columns import in_ranges, shortened
@@ -161,8 +164,6 @@ def recorded(
     data: TableProblem, request: Request, *, method: str, held_out: str, created: str
 ) -> dict[str, str]:
     """Return how an analysis was made, and who decided what nobody asked for."""
-    from plsdof import __version__
-
     decided = "by default" if request.scale is None else "as asked for"
     if data.recipe:
         decided = "chosen by cross-validation"
@@ -178,9 +179,28 @@ def recorded(
         "test rows": rows_tested_in_words(data.test, data.tested_by),
         "data": data.source or "arrays",
         "sha256": data.sha256(),
-        "made": f"{created} by plsdof {__version__}",
+        "made": made(created),
         "read as": data.described,
     }
+
+
+def used(model: Predictor, source: str) -> dict[str, str]:
+    """Return which model was used for which rows, and when, for the record."""
+    date = f", of {model.created[:10]}" * bool(model.created)
+    found = {
+        "model": f"{model_checksum(model)}{date}",
+        "data": source,
+        "sha256": sha256_of([source]),
+        "made": made(datetime.now(UTC).isoformat(timespec="seconds")),
+    }
+    return {name: text for name, text in found.items() if text}
+
+
+def made(created: str) -> str:
+    """Say when something was made, and by what."""
+    from plsdof import __version__
+
+    return f"{created} by plsdof {__version__}"
 
 
 def usual_scheme() -> str:

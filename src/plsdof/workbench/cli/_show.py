@@ -170,7 +170,7 @@ def show_result(screen: Console, result: Result, *, verbose: bool = False) -> No
         show_result_table(screen, one, verbose=verbose)
     if result.record:
         screen.print()
-        remark(screen, "Recipe", "; ".join(f"{k}: {v}" for k, v in result.record.items()))
+        remark(screen, "Record", "; ".join(f"{k}: {v}" for k, v in result.record.items()))
 
 
 def with_mend(words: str, mend: Mapping[str, Any]) -> str:
