@@ -914,11 +914,13 @@ def test_what_is_guessed_is_told_of_tables_that_are_read_piece_by_piece(tmp_path
     cells = [["Study of May"], *rows()[:11], [""], *rows()[11:]]
     cells[3] = [*cells[3][:1], f"{cells[3][1]} mg/l", *cells[3][2:]]
     cells[4] = [*cells[4][:2], f"{cells[4][2]} nm", *cells[4][3:]]
+    cells += [[f"again {row[0]}", *row[1:]] for row in cells[16:]]
+    cells[-1][1] = f"{cells[-1][1]} mg/l"  # below what tells the kinds of columns
     file = write(tmp_path, text(cells))
     known = run_json("fit", file, "-r", "fat", "--components", 2)
     found = run_json("fit", file, "-r", "fat", "--components", 2, "--streamed")
     assert sum("blank row 11" in one for one in found["notes"]) == 1
-    assert sum("'fat' (mg/l, in 1 of 24 values)" in one for one in found["notes"]) == 1
+    assert sum("'fat' (mg/l, in 2 of 35 values)" in one for one in found["notes"]) == 1
     guessed = [one for one in known["remarks"] if one["key"] == "data"]
     assert guessed
     assert [one for one in found["remarks"] if one["key"] == "data"] == guessed

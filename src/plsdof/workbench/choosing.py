@@ -221,7 +221,7 @@ def predictors(
     if names != in_order(names):
         names = in_order(names)
         notes += ("The columns were put in the order of their numbers.",)
-    return names, (*notes, *numbers_in_text(table, (response, *names)))
+    return names, (*notes, *numbers_in_text(table, names))
 
 
 def numbers_in_text(table: Table, names: Sequence[str]) -> Iterator[str]:

@@ -135,6 +135,7 @@ def _problem(
         return whole & pieces.blocks.complete_rows() if pieces and drop else whole
 
     chosen = _chosen_rows(table, request, complete, everything)
+    written = choosing.numbers_in_text(table, (target,))
     rows = everything.take(chosen.fit)
     tested, note = _test_table(target, names, reading, request, table.source, rows.classes)
     if not rows.classes and np.all(rows.y == rows.y[0]):
@@ -161,7 +162,7 @@ def _problem(
         response=target,
         source=table.source,
         described=f"blocks of {plural(pieces.blocks.step, 'row')}" if pieces else table.described,
-        notes=(*notes, *chosen.notes, *about_holes, *note),
+        notes=(*notes, *written, *chosen.notes, *about_holes, *note),
         doubts=tuple(found),
         **chosen.facts,
     )
