@@ -348,7 +348,6 @@ def _all_models(view: View) -> dict[str, Any]:
             "parameter": mean.parameter,
             "dof": mean.dof,
             "naive_dof": mean.dof if mixed else float(mean.exact.naive_dof[0]),
-            "rss": mean.rss,
             "explained": 100 * analysis.r_squared,
             "sigma": analysis.noise_std,
             "rmsecv": mean.rmse,
@@ -356,7 +355,7 @@ def _all_models(view: View) -> dict[str, Any]:
         }
         numbers = {n: np.append(values, own.get(n, np.nan)) for n, values in numbers.items()}
         names.append("weighted average")
-    drawn = "parameter dof naive_dof rss explained sigma x_explained rmsec q2 rmsep score rmsecv"
+    drawn = "parameter dof naive_dof explained sigma x_explained rmsec q2 rmsep score rmsecv"
     drawn += " rmsecv_std_error"
     return {"words": names} | {n: [in_number(v) for v in numbers[n]] for n in drawn.split()}
 
@@ -397,12 +396,9 @@ def _details(view: View, place: int) -> dict[str, Any]:
     about = view.about[place]
     sigma = about.sigma
     apart = "" if view.jackknife(place) is None else f" {JACKKNIFE}"
-    ends = [None, None] if sigma is None else rounded(np.sqrt([sigma.lower[0], sigma.upper[0]]))
     return {
         "place": place,
         "reason": "" if about.no_inference is None else about.no_inference.words,
-        "sigma_low": ends[0],
-        "sigma_high": ends[1],
         "sigma_assumes": "" if sigma is None else sigma.assumptions,
         **_curve(view, place, about.inference),
         "assumes": "" if about.inference is None else about.inference.assumptions + apart,
