@@ -392,6 +392,17 @@ needs_excel = pytest.mark.skipif(
 
 
 @needs_parquet
+def test_parquet_columns_of_lists_are_left_out_and_named(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.5, 2.5], "spectrum": [[1, 2], [3, 4]], "b": [3, 4]})
+    frame.assign(facts=[{"by": "x"}] * 2).to_parquet(tmp_path / "table.parquet")
+    table = read_table(tmp_path / "table.parquet")
+    assert table.names == ("a", "b")
+    assert table.numbers(table.names).tolist() == [[1.5, 3.0], [2.5, 4.0]]
+    assert "'spectrum', 'facts'" in table.notes[0]
+
+
+@needs_parquet
 def test_parquet_is_read_whatever_it_is_called(tmp_path):
     frame = pd.DataFrame({"id": ["a", "b"], "1100": [1.5, np.nan], "n": pd.array([1, None])})
     frame.to_parquet(tmp_path / "table.csv")

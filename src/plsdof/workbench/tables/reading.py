@@ -350,7 +350,11 @@ def _open_parquet(path: Path, how: Reading) -> _Parquet:
         named = [name for name in index if not name.startswith("__")]
         which = f" ({listed(named, 3, shortened)})" if named else ""
         notes = (f"Left out, the index of the data frame{which}: write it as a column to use it.",)
-    columns = [field for field in schema if field.name not in index]
+    nested = _arrow("pyarrow").types.is_nested
+    columns = [one for one in schema if one.name not in index and not nested(one.type)]
+    if several := [one.name for one in schema if nested(one.type)]:
+        shown = listed(several, 3, shortened)
+        notes = (*notes, f"Left out, with several values in each cell: {shown}.")
     names, _ = column_names([field.name for field in columns])
     head = Table(
         source=str(path),
