@@ -478,6 +478,16 @@ def archive(**files):
 UPLOAD = json.dumps({"do": "upload", "name": "x", "sha256": "", "at": ""}) + "\n"
 
 
+def with_entry(**numbers):
+    """Return an archive whose directory says something else of its first file."""
+    content = bytearray(archive(**{JOURNAL: UPLOAD, "x": "1"}))
+    entry = content.index(b"PK\1\2")
+    for name, value in numbers.items():
+        place = entry + {"flags": 8, "packed": 20, "size": 24}[name]
+        content[place : place + 4] = value.to_bytes(4, "little")
+    return bytes(content)
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -491,6 +501,8 @@ UPLOAD = json.dumps({"do": "upload", "name": "x", "sha256": "", "at": ""}) + "\n
         archive(**{JOURNAL: UPLOAD, "../evil": "x"}),
         archive(**{JOURNAL: UPLOAD, "/etc/evil": "x"}),
         archive(**{JOURNAL: UPLOAD, "a/b/c": "x"}),
+        with_entry(packed=10**6, size=10**6),
+        with_entry(flags=1),  # encrypted
     ],
 )
 def test_what_is_not_a_saved_session_is_refused_and_writes_nothing_outside(content, tmp_path):

@@ -16,7 +16,6 @@ import shutil
 import sys
 import threading
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -714,7 +713,7 @@ def opened(content: bytes, folder: Path, tools: Tools) -> Session:
                 (target := folder / one.filename).parent.mkdir(mode=0o700, exist_ok=True)
                 write_private(target, archive.read(one))
         return Session(folder, tools)
-    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError) as error:
+    except Exception as error:  # whatever a damaged file makes the reader of archives raise
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, InvalidInputError):
             raise
