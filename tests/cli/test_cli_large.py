@@ -512,7 +512,7 @@ def test_infinite_values_are_not_missing(tmp_path):
 def test_malformed_tables_give_one_line(tmp_path):
     for text, reason in {
         "": "empty",
-        "y,a\n": "no rows",
+        "y,a\n": "0 rows",
         "y,a\n1,2\n": "1 row",
         "y,a\n3,2\n3,4\n3,5\n": "'y' is 3 in all rows",
         "y,a\nlow,2\nhigh,4\n": "holds text",

@@ -535,7 +535,7 @@ def test_units_of_some_values_are_counted(tmp_path):
     for i in range(1, 9):
         cells = with_cell(cells, i, 1, f"{float(FAT[i - 1])!r} %")
     notes = run_json("fit", write(tmp_path, text(cells)), "-r", "fat")["notes"]
-    assert "Read as numbers without their unit: 'fat' (%, in 8 of 24 values)." in notes
+    assert "Read as numbers without their unit: 'fat' (%, in some values)." in notes
 
 
 def test_a_predictor_that_is_nearly_the_response_is_named(tmp_path):
@@ -920,7 +920,7 @@ def test_what_is_guessed_is_told_of_tables_that_are_read_piece_by_piece(tmp_path
     known = run_json("fit", file, "-r", "fat", "--components", 2)
     found = run_json("fit", file, "-r", "fat", "--components", 2, "--streamed")
     assert sum("blank row 11" in one for one in found["notes"]) == 1
-    assert sum("'fat' (mg/l, in 2 of 35 values)" in one for one in found["notes"]) == 1
+    assert sum("'fat' (mg/l, in some values)" in one for one in found["notes"]) == 1
     guessed = [one for one in known["remarks"] if one["key"] == "data"]
     assert guessed
     assert [one for one in found["remarks"] if one["key"] == "data"] == guessed

@@ -163,12 +163,12 @@ class Table:
         return written.as_numbers(column.tolist(), self.decimal)
 
     def unit(self, name: str) -> str:
-        """Return the unit that numbers of a column are written with, and how many; or ""."""
+        """Return the unit that numbers of a column are written with, all of them or some; or ""."""
         if name in self.numeric or name in self.declared_text:
             return ""
         unit, known = self._read(name)[1], self.frame[name].dropna().map(str)
-        count = int(known.map(lambda value: value.rstrip().endswith(unit)).sum())
-        return unit if count == len(known) else f"{unit}, in {count} of {len(known)} values"
+        is_whole = known.map(lambda value: value.rstrip().endswith(unit)).all()
+        return unit if is_whole else f"{unit}, in some values"
 
     def grouped(self, name: str) -> str:
         """Return the first number of a column that is read without marks in it, or ""."""
