@@ -97,7 +97,7 @@ def estimated(X: Array, y: Array, file: File) -> None:
     assert_type(plsdof.predictor(model), Predictor)
     assert_type(plsdof.predictor(model).at(X), Predictions)
     models.save_model(models.load_model(file), file)
-    print(models.Predictor, models.Predictions)
+    print(models.Calibration, models.Predictor, models.Predictions)
     plsdof.write_report(model, file)
     workbench.report.write_report(model, file)
     request = workbench.analysis.Request(response="y")

@@ -165,7 +165,7 @@ class Predictor(Calibration):
 
     Given by `plsdof.predictor` and `plsdof.load_model`. It has the methods of the estimators that
     answer questions about new rows, with the same results. What it consists of, and what was done
-    to it, is that of `plsdof.models.calibration.Calibration`.
+    to it, is that of `plsdof.models.Calibration`.
 
     Examples
     --------
