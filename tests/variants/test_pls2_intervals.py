@@ -29,7 +29,7 @@ def test_one_response_is_the_special_case():
         for one in (joint[2].responses[0], single[2])
     )
     np.testing.assert_allclose(ours.std_error, expected.std_error, rtol=1e-7)
-    np.testing.assert_allclose(joint[2].vip(), vip(single[2]), rtol=1e-8)
+    np.testing.assert_allclose(vip(joint[2]), vip(single[2]), rtol=1e-8)
     np.testing.assert_allclose(vip(joint[2].responses[0]), vip(single[2]), rtol=1e-8)
     ours, expected = (prediction_interval(one, X) for one in (joint[2].responses[0], single[2]))
     np.testing.assert_allclose(ours.lower, expected.lower, rtol=1e-6)
@@ -70,7 +70,7 @@ def test_what_has_no_intervals_says_why():
     X, Y = two_responses()
     path = pls2_path(X, Y, 2)
     with pytest.raises(NotAvailableError):
-        path[0].vip()
+        vip(path[0])
     model = PLS2Regressor(1).fit(X, Y)
     one = model.model_.responses[0]
     for ask in (

@@ -22,6 +22,7 @@ from plsdof._core.model import Mixture, as_model, as_path, members_of
 from plsdof._core.paths import PCRPath, PLSPath
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.variants.kernel import KernelPLSPath
+from plsdof.variants.pls2 import PLS2Model
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -256,9 +257,9 @@ def vip(model: Any) -> Array:
 
     Parameters
     ----------
-    model : Model, or a fitted estimator
+    model : Model, PLS2Model, or a fitted estimator
         Of PLS or penalised PLS, with at least one component; of an average the model with the
-        largest weight.
+        largest weight. Of PLS2 what a component explains, s_j, is that of all (scaled) responses.
 
     Notes
     -----
@@ -276,6 +277,10 @@ def vip(model: Any) -> Array:
     >>> vip(path[1]).round(3)
     array([1.184, 0.773])
     """
+    if isinstance(model, PLS2Model):
+        joint, m = model.path, at_least_one(model.index)
+        explained = np.sum(joint.joint.fit.loadings[:m] ** 2, axis=1)
+        return _importance(explained, joint.x_weights[:, :m])
     model = as_model(model)
     path = as_predictor_path(model.path, "Variable importance")
     m = at_least_one(model.index)
@@ -283,6 +288,11 @@ def vip(model: Any) -> Array:
         explained, weights = run.loadings[:m, -1] ** 2, run.weights(m).T
     else:
         explained, weights = path.filter.loadings[:m] ** 2, path.x_weights[:, :m]
+    return _importance(explained, weights)
+
+
+def _importance(explained: Array, weights: Array) -> Array:
+    """Return the importance of variables by what components explain (m,) and weights (p, m)."""
     squares = weights**2
     shares = squares / squares.sum(axis=0)
     return np.asarray(np.sqrt(len(shares) * (shares @ (explained / explained.sum()))))

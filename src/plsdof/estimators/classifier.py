@@ -543,8 +543,7 @@ class PLSClassifier(LinearScoresMixin, ClassifierMixin, Estimator):  # type: ign
                 "regressors_, or choose one model (n_components='left-out')."
             )
         model = self.path_[self.n_components_]
-        values = vip(model) if len(self.classes_) == 2 else model.vip()
-        return self._named(values)
+        return self._named(vip(model))
 
     @property
     def dof_(self) -> float:

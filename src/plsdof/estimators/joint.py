@@ -9,6 +9,7 @@ import numpy as np
 from plsdof._core.choice import LEFT_OUT, global_minimum
 from plsdof._core.inputs import Array, as_choice, as_float, as_matrix, as_response
 from plsdof._core.model import Model
+from plsdof.chemometrics.diagnostics import vip
 from plsdof.errors import InvalidInputError, NotAvailableError
 from plsdof.estimators.base import ComponentRegressor, LinearScoresMixin, given_selection
 from plsdof.variants.pls2 import PLS2, Algorithm, PLS2Model, PLS2Path, ResponsePath
@@ -183,4 +184,4 @@ class PLS2Regressor(LinearScoresMixin, ComponentRegressor[ResponsePath]):
 
     def vip(self) -> Any:
         """Return the importance of every variable for all responses together. Shape (p,)."""
-        return self._named(self.model_.vip())
+        return self._named(vip(self.model_))

@@ -587,23 +587,6 @@ class PLS2Model:
         """Predict new rows. Shape (n_new, q)."""
         return np.stack([one.predict(X_new) for one in self.responses], axis=-1)
 
-    def vip(self) -> Array:
-        """Return the importance of every variable for all responses together. Shape (p,).
-
-            sqrt( p sum_k SSY_k w_jk^2 / sum_k SSY_k )
-
-        with SSY_k what component k adds to the explained sums of squares of all (scaled)
-        responses, and orthonormal weights w; the squares average to one, as for one response.
-        """
-        m, path = self.index, self.path
-        if m == 0:
-            raise NotAvailableError(
-                "Importance belongs to 1 or more components, and this model has none; ask path[m]."
-            )
-        added = np.sum(path.joint.fit.loadings[:m] ** 2, axis=1)
-        squares = path.x_weights[:, :m] ** 2
-        return np.asarray(np.sqrt(len(squares) * (squares @ added) / added.sum()))
-
     def __repr__(self) -> str:
         q = plural(len(self.path.names), "response")
         return one_line(self, self.label, q, p=len(self.coef))
