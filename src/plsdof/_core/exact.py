@@ -56,6 +56,46 @@ class Exact:
     make_filter: Callable[[Spectrum], Filter]
     full: Callable[[], "Exact"] | None = None
 
+    @property
+    def n(self) -> float:
+        """Number of rows, or the sum of their weights."""
+        return self.spectrum.n
+
+    @property
+    def rank(self) -> int:
+        """Number of directions of X."""
+        return self.spectrum.rank
+
+    @property
+    def trace(self) -> float:
+        """Sum of squares of the standardised predictors."""
+        return self.spectrum.trace
+
+    @property
+    def total(self) -> float:
+        """Sum of squares of the centred response."""
+        return self.spectrum.total
+
+    @property
+    def x_mean(self) -> Array:
+        """Means of the predictors. Shape (p,)."""
+        return self.units.x_mean
+
+    @property
+    def x_scale(self) -> Array:
+        """What the predictors are divided by; inf where they do not vary. Shape (p,)."""
+        return self.units.x_scale
+
+    @property
+    def y_mean(self) -> float:
+        """Mean of the response."""
+        return self.units.y_mean
+
+    @property
+    def solver(self) -> str:
+        """How X was decomposed."""
+        return self.decomposition.solver
+
     @classmethod
     def build(
         cls,

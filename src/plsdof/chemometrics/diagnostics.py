@@ -235,14 +235,14 @@ def explained_variance(path: Any) -> ExplainedVariance:
     path = as_path(path)
     exact = path.exact.complete()
     if isinstance(path, PCRPath):
-        x = path.score_lengths**2 / (exact.spectrum.trace or 1.0)
+        x = path.score_lengths**2 / (exact.trace or 1.0)
         y = (path.y_loadings * path.score_lengths) ** 2
     else:
         path = as_score_path(path)
         F = row_factor(path)
         x = squared_rows(exact.scores(len(path) - 1).T @ F) / (np.sum(F**2) or 1.0)
         y = path.filter.loadings**2
-    y = y / (exact.spectrum.total or 1.0)
+    y = y / (exact.total or 1.0)
     return ExplainedVariance(x=read_only(x), y=read_only(y))
 
 
@@ -407,7 +407,7 @@ def selectivity_ratio(model: Any, *, level: float = 0.95) -> Diagnostic:
     residual[residual <= (len(u) * _EPS) ** 2 * (explained + residual)] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         values = explained / residual
-    n, method = exact.spectrum.n, "F distribution, n - 2 and n - 3 degrees of freedom"
+    n, method = exact.n, "F distribution, n - 2 and n - 3 degrees of freedom"
     value = float(fdtri(n - 2.0, n - 3.0, level)) if n > 3 else np.nan
     text = "" if n > 3 else f"The F-test needs n > 3; n is {n:g}."
     limit = Limit(limit=value, method=method, message=text)

@@ -302,7 +302,7 @@ def hotelling_t2(
     model, level = as_model(model), inputs.as_level(level)
     path, m = as_score_path(model.path), model.index
     exact = path.exact
-    n = exact.spectrum.n
+    n = exact.n
     values = (n - 1.0) * squared_rows(exact.to_rows(exact.scores(m)))
     if _is_cross_validated(limit) and m > 0:
         return diagnose("t2", values, left_out_rows(model).t2.limit(level), level)
@@ -386,7 +386,7 @@ def score_spread(path: PLSPath, level: float) -> tuple[Array, Array]:
     t_a^2 / s_a^2 + t_b^2 / s_b^2 = limit of T^2 with two components, for training rows; nan where
     there are too few rows for it.
     """
-    n = path.exact.spectrum.n
+    n = path.exact.n
     spread = np.abs(path.filter.diagonal) / np.sqrt(n - 1.0)
     return spread, np.sqrt(t2_limit(n, 2, level, True).limit) * spread
 
@@ -394,7 +394,7 @@ def score_spread(path: PLSPath, level: float) -> tuple[Array, Array]:
 def standardized_rows(path: PLSPath, X_new: Any) -> Array:
     """Return new rows in the units of the fit."""
     rows: Array = path.rows.new(X_new, sparse=False)
-    return np.asarray((rows - path.exact.units.x_mean) / row_units(path.exact.units.x_scale))
+    return np.asarray((rows - path.exact.x_mean) / row_units(path.exact.x_scale))
 
 
 def row_units(x_scale: Array) -> Array:
@@ -411,7 +411,7 @@ def residual_factor(path: PLSPath, m: int) -> Array:
     F, T = row_factor(path), path.exact.complete().scores(m)
     B = F - T @ (T.T @ F)
     # About the floor of the numerical rank of X.
-    floor = max(path.exact.spectrum.n, len(path.exact.units.x_mean)) * _EPS * np.linalg.norm(F)
+    floor = max(path.exact.n, len(path.exact.x_mean)) * _EPS * np.linalg.norm(F)
     return B if np.linalg.norm(B) > floor else np.zeros_like(B)
 
 
@@ -432,7 +432,7 @@ def t2_limit(n: float, m: int, level: float, training: bool) -> Limit:
 def residual_variances(path: PLSPath, B: Array) -> Array:
     """Return the eigenvalues of the residual covariance E'E/(n-1), from its factor B."""
     singular_values = np.asarray(np.linalg.svd(B, compute_uv=False), dtype=np.float64)
-    return singular_values**2 / (path.exact.spectrum.n - 1.0)
+    return singular_values**2 / (path.exact.n - 1.0)
 
 
 def q_limit(variances: Array, level: float) -> Limit:
@@ -557,7 +557,7 @@ def contributions(model: Any, X_new: Any = None) -> Contributions:
     if X_new is None and not residual_factor(path, m).any():
         residual[:] = 0.0
     return Contributions(
-        t2=inputs.read_only((exact.spectrum.n - 1.0) * rows * (scores @ rotations.T)),
+        t2=inputs.read_only((exact.n - 1.0) * rows * (scores @ rotations.T)),
         q=inputs.read_only(residual * np.abs(residual)),
         names=path.feature_names,
         row_names=None if labels is None else tuple(labels),

@@ -181,8 +181,8 @@ def figures_of_fit(model: Any, y: Any = None) -> FiguresOfMerit:
     """
     model = as_model(model)
     exact, y = model.exact, model.path.response() if y is None else as_response(y, np.size(y))
-    total, rss, slope = exact.spectrum.total, max(model.rss, 0.0), exact.slope(model.row)
-    mean = exact.units.y_mean
+    total, rss, slope = exact.total, max(model.rss, 0.0), exact.slope(model.row)
+    mean = exact.y_mean
     return _figures(y, squares=rss, spread=rss, total=total, bias=0.0, slope=slope, mean=mean)
 
 

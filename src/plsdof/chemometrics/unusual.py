@@ -250,9 +250,9 @@ def row_leverage(model: Model, rows: Array | None = None) -> Diagnostic:
         average = model.dof / len(values)
     else:
         reach = exact.standardized_times(rows, exact.standardized_coef_factor(m))
-        values = 1.0 / exact.spectrum.n + squared_rows(reach)
+        values = 1.0 / exact.n + squared_rows(reach)
         jacobian = exact.complete().filter.jacobian(m)
-        average = (1.0 + float(np.sum(jacobian**2))) / exact.spectrum.n
+        average = (1.0 + float(np.sum(jacobian**2))) / exact.n
     limit = Limit(
         limit=_LEVERAGE_FACTOR * average if average > 0 else np.nan,
         method=f"{_LEVERAGE_FACTOR:g} times the average over the training rows",

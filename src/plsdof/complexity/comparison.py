@@ -96,7 +96,7 @@ class Comparison:
             method=np.repeat(list(paths), sizes),
             parameter=_joined(path.parameters for path in each),
             dof=_joined(path.dof for path in each),
-            train_error=_joined(path.rss / path.exact.spectrum.n for path in each),
+            train_error=_joined(path.rss / path.exact.n for path in each),
             cv_error=_joined(known),
             criteria={name: _joined(score[name] for score in scores) for name in criteria},
             paths=dict(paths),

@@ -235,7 +235,7 @@ def _shares_of_x(path: Any, m: int) -> Array:
     """Return (t't) (p'p) of each component over the sum of squares of standardised X."""
     T, P = path.x_scores[:, :m], path.x_loadings[:, :m]
     squares = np.sum(path.exact.row_weight * T.T**2, axis=1) * np.sum(P**2, axis=0)
-    return np.asarray(squares / path.exact.spectrum.trace)
+    return np.asarray(squares / path.exact.trace)
 
 
 # A path, a model chosen on it, answers about it

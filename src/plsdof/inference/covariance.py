@@ -63,7 +63,7 @@ def residual_share(model: Model) -> Array:
     exact = model.exact
     weight = exact.row_weight
     U, reach = exact.rows_of_jacobian(model.row)
-    outside = 1.0 - weight / exact.spectrum.n - weight * np.vecdot(U, U)
+    outside = 1.0 - weight / exact.n - weight * np.vecdot(U, U)
     inside = U - reach
     return np.asarray(np.maximum(outside, 0.0) + weight * np.vecdot(inside, inside))
 
@@ -104,7 +104,7 @@ class CovarianceRoot:
 
     def intercept_std_error(self, model: Model) -> float:
         """Standard error of the intercept, the prediction at x = 0."""
-        reach = self.level - model.exact.units.x_mean @ self.features
+        reach = self.level - model.exact.x_mean @ self.features
         return float(np.sqrt(reach @ reach))
 
 
@@ -125,7 +125,7 @@ def left_out_coefs(model: Any, cv: Any = None) -> tuple[Array, Array]:
         fold = known.fold
     else:
         fold = path.store.folds("loo" if cv is None else cv, None)[0]
-    split, mean = Split.of(fold), model.exact.units.x_mean
+    split, mean = Split.of(fold), model.exact.x_mean
     weights = np.eye(model.index + 1)[-1] if model.weights is None else model.weights
     active = np.flatnonzero(weights)
     problem, largest = path.store.fold_problem(), int(active.max())
@@ -162,7 +162,7 @@ def covariance_root(
     """
     as_choice(covariance, "covariance", COVARIANCES)
     variance, exact = require_noise(model, noise), model.exact
-    n = exact.spectrum.n
+    n = exact.n
     if covariance == "homoscedastic":
         df = reference_df(model, noise)
         A = exact.coef_factor(model.row)

@@ -303,7 +303,7 @@ def permutation_test(
     if largest < 1:
         raise NotAvailableError("The path has the empty model only, which no test can reject.")
     complete = exact.complete()
-    centred = path.response() - exact.units.y_mean
+    centred = path.response() - exact.y_mean
     generator = as_generator(rng)
     # The data themselves come first.
     drawn = np.array([centred, *(generator.permutation(centred) for _ in range(n_permutations))])
@@ -317,7 +317,7 @@ def permutation_test(
         sums.append(np.vecdot(left, left))
         dofs.append(dof)
         start += len(dof)
-    n, size = exact.spectrum.n, min(dof.shape[1] for dof in dofs)
+    n, size = exact.n, min(dof.shape[1] for dof in dofs)
     rss = np.concatenate([rss[:, :size] for rss in sums]) + outside[:, None]
     scores = _scores(rss, np.concatenate([dof[:, :size] for dof in dofs]), n)
     return PermutationTest.of(scores, total / n / (1.0 - 1.0 / n) ** 2)

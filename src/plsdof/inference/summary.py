@@ -142,13 +142,13 @@ def summarize(model: Model, result: CoefficientInference, names: Sequence[str] |
 
 
 def _facts(model: Model, result: CoefficientInference) -> dict[str, float | str]:
-    selection, total, df = model.selection, model.exact.spectrum.total, result.degrees_of_freedom
+    selection, total, df = model.selection, model.exact.total, result.degrees_of_freedom
     reference = f"t distribution with {df:.4g} degrees of freedom"
     if np.isinf(df):
         reference = "normal distribution"
     facts: dict[str, float | str] = {
         "model": f"{model.path.recipe.method.label}, {model.label}",
-        "observations": model.exact.spectrum.n,
+        "observations": model.exact.n,
         "features": float(len(result.coef)),
         "Degrees of Freedom": model.dof,
         "noise std deviation": float(np.sqrt(result.noise_variance)),

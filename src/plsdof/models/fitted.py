@@ -141,7 +141,7 @@ class FittedPredictor(Predictor):
             prepare=prepare,
             method=first.path.recipe.method.name,
             parameter_name=first.path.parameter_name,
-            n=float(path.exact.spectrum.n if path.given is None else path.given.n),
+            n=float(path.exact.n if path.given is None else path.given.n),
             one_response=one,
             responses_named=response is not None or labels is not None,
             responses=tuple(map(parts, responses, called)),
@@ -416,7 +416,7 @@ class FittedResponse(Response):
             kept[:-most] = False
             factor, level = vectors[:, kept].T @ factor, level @ vectors[:, kept]
             if cut.any():  # what these add to the variance of each row on average
-                rest = math.sqrt(values[: len(cut)][cut].sum() / path.exact.spectrum.n)
+                rest = math.sqrt(values[: len(cut)][cut].sum() / path.exact.n)
                 factor, level = np.vstack([factor, 0 * factor[:1]]), np.append(level, rest)
         return Normal(factor=read_only(np.ascontiguousarray(factor)), level=read_only(level), df=df)
 
@@ -431,7 +431,7 @@ def _row_check(model: Model, rotations: Array) -> RowCheck:
     """Return what T^2 and Q of new rows need, of the model with most weight and its rotations."""
     path, m = diagnostics.as_score_path(model.path), model.index
     exact = path.exact.complete()
-    scale = distances.row_units(exact.units.x_scale)
+    scale = distances.row_units(exact.x_scale)
     facts: dict[str, Any] = {}
     limited = distances.has_left_out_limits(path)
     if limited:

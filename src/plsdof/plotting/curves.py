@@ -133,7 +133,7 @@ class DoFDisplay(ModelsDisplay):
         if selection is not None:
             chosen = _choice(subject, path, selection).parameter
         found = {"dof": path.dof[order], "naive_dof": path.naive_dof[order]}
-        return found | {"chosen": chosen, "n": path.exact.spectrum.n}
+        return found | {"chosen": chosen, "n": path.exact.n}
 
     def _draw(self, look: dict[str, Any]) -> None:
         usual = _markers(self.dof) | {"color": style.BLUE, "label": "exact"}

@@ -298,7 +298,7 @@ def inference_or_reason(model: Model, level: float) -> tuple[CoefficientInferenc
     With less than one observation beyond the Degrees of Freedom the t distribution has no use:
     its limits are astronomical if they exist.
     """
-    dof, n = model.dof, model.exact.spectrum.n
+    dof, n = model.dof, model.exact.n
     try:
         if n - dof >= 1:
             return coefficient_inference(model, level=level), ""
@@ -311,7 +311,7 @@ def inference_or_reason(model: Model, level: float) -> tuple[CoefficientInferenc
 
 def _standard_deviations(model: Model) -> Array:
     """Return those of the predictors, 0 for constant columns. Shape (p,)."""
-    scale = model.exact.units.x_scale / np.sqrt(model.exact.spectrum.n - 1.0)
+    scale = model.exact.x_scale / np.sqrt(model.exact.n - 1.0)
     return np.asarray(np.where(np.isfinite(scale), scale, 0.0) * column_lengths(model.path))
 
 

@@ -418,7 +418,7 @@ class KernelPLSPath(PLSPath):
         exact = self.exact
         D, found = exact.decomposition, super()._counted_at(rows)
         rotated = exact.rotated_fit / D.singular_values
-        sizes = row_norms((rows - exact.units.x_mean) @ D.feature_basis)
+        sizes = row_norms((rows - exact.x_mean) @ D.feature_basis)
         # Values of new rows are rounded, too.
         rounding = self._inputs.kernel.roundings * _EPS * float(np.abs(rows).max(initial=0.0))
         error = (exact.coef_error * row_norms(rotated))[:, None] * sizes
@@ -436,7 +436,7 @@ class KernelPLSPath(PLSPath):
         return Problem(given=self.given, scale=False, kernel=centred, size=size)
 
     def __repr__(self) -> str:
-        n = self.exact.spectrum.n if self.given is None else self.given.n
+        n = self.exact.n if self.given is None else self.given.n
         return f"KernelPLSPath(n={n:g}, kernel={self._inputs.kernel})"
 
 

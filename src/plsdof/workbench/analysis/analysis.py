@@ -167,7 +167,7 @@ class About:
         """Why there is no inference: where the data leave no noise level, or it takes long."""
         if self._skipped is not None or self.inference is not None:
             return self._skipped
-        n = float(self.model.path.exact.spectrum.n)
+        n = float(self.model.path.exact.n)
         return words.said("no-intervals", dof=self.model.dof, n=n)
 
     @property
@@ -328,7 +328,7 @@ class Analysis(About):
     @property
     def r_squared(self) -> float:
         """Share of the variance of the response that the chosen model explains."""
-        total = self.path.exact.spectrum.total
+        total = self.path.exact.total
         return float(1 - self.model.rss / total) if total > 0 else float("nan")
 
     @property
@@ -417,11 +417,7 @@ class Analysis(About):
             ),
             created=self.created,
         )
-        return (
-            found
-            | words.mixed_in_words(self.model)
-            | {"solver": self.path.exact.decomposition.solver}
-        )
+        return found | words.mixed_in_words(self.model) | {"solver": self.path.exact.solver}
 
     @cached_property
     def remarks(self) -> tuple[Remark, ...]:
@@ -455,7 +451,7 @@ class Analysis(About):
 def has_scores(path: Path) -> bool:
     """Whether a path is one of plain PLS with components and rows enough for T^2 and Q."""
     # Of two rows each is judged by the other, which has no spread.
-    return type(path) is PLSPath and len(path) > 1 and path.exact.spectrum.n >= 3
+    return type(path) is PLSPath and len(path) > 1 and path.exact.n >= 3
 
 
 def _padded(values: Array, size: int) -> Array:

@@ -303,7 +303,7 @@ def path_remarks(path: Path, names: Sequence[str], *, searched: bool) -> list[Re
 
     Columns that a search leaves out do not vary any more; that is not worth a word.
     """
-    constant = np.flatnonzero(~np.isfinite(path.exact.units.x_scale))
+    constant = np.flatnonzero(~np.isfinite(path.exact.x_scale))
     found = []
     if constant.size and not searched:
         text = constant_columns_text([names[int(j)] for j in constant])

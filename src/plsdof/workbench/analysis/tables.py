@@ -128,7 +128,7 @@ def facts_of(analysis: Analysis) -> dict[str, Fact]:
         }
     )
     facts = {
-        "rank": path.exact.spectrum.rank,
+        "rank": path.exact.rank,
         "assumptions": analysis.inference and analysis.inference.assumptions,
         "r_squared": analysis.r_squared,
         "recipe.scale": analysis.request.scales,
@@ -212,8 +212,8 @@ def _pictures(analysis: Analysis) -> dict[str, Any]:
 
 def models_table(analysis: Analysis) -> Table:
     """Return one row per model, simplest first."""
-    path, chosen, n = analysis.path, analysis.selection, analysis.path.exact.spectrum.n
-    explained = 100 * (1 - path.rss / (path.exact.spectrum.total or np.nan))
+    path, chosen, n = analysis.path, analysis.selection, analysis.path.exact.n
+    explained = 100 * (1 - path.rss / (path.exact.total or np.nan))
     # The empty model explains nothing, up to rounding.
     explained = np.where(np.abs(explained) < 1e-10, 0.0, explained)
     counted, error = path.parameter_name != "alpha", analysis.rmsecv_std_error

@@ -103,7 +103,7 @@ class View:
     def shown(self) -> range:
         """Numbers of the models on the slider: all, or as many as fit, around the chosen one."""
         total = len(self.analysis.order) + self.is_average
-        (n, p), r = self.rows.shape, max(1.0, self.analysis.path.exact.spectrum.rank)
+        (n, p), r = self.rows.shape, max(1.0, self.analysis.path.exact.rank)
         # Diagnostics of the rows; intervals of the coefficients; draws for their band.
         work = 6 * n * r**2 + 2 * p * r**2 + _FEW_DRAWS * p * r
         most = min(total, self.most_models, max(_FEWEST_MODELS, int(_MOST_WORK / work)))
@@ -200,7 +200,7 @@ def report_content(analysis: Analysis, most_models: int | None = None) -> dict[s
         "source": readable(data.source, 200) if data.source else "",
         "method": analysis.path.recipe.method.label,
         "parameter_name": analysis.path.parameter_name,
-        "n": in_number(analysis.path.exact.spectrum.n),
+        "n": in_number(analysis.path.exact.n),
         "p": view.rows.shape[1],
         "level": in_number(100 * view.level),
         "chosen": view.chosen,
@@ -351,7 +351,7 @@ def _all_models(view: View) -> dict[str, Any]:
             "explained": 100 * analysis.r_squared,
             "sigma": analysis.noise_std,
             "rmsecv": mean.rmse,
-            "rmsec": np.sqrt(mean.rss / path.exact.spectrum.n),
+            "rmsec": np.sqrt(mean.rss / path.exact.n),
         }
         numbers = {n: np.append(values, own.get(n, np.nan)) for n, values in numbers.items()}
         names.append("weighted average")
