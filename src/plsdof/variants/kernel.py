@@ -551,8 +551,8 @@ def _kernel_rows(
     if not as_it_is:
         mean, spread = data.units.x_mean, data.units.x_scale
         if kernel.name in DISTANCES:
-            # Rows keep their digits where most of them are; a row far away moves the mean.
-            mean = given.columns.centre
+            # Rows keep their digits where most of them are; rows far away move the mean.
+            mean = np.median(given.X, axis=0)
         rows = (rows - mean) / spread
         if kernel.name not in DISTANCES:
             rest = np.average(rows, axis=0, weights=given.weights)
