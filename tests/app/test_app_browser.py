@@ -282,16 +282,18 @@ def test_preparation_is_a_chain_and_ranges_are_brushed(browser, address):
     find(browser, "#demo").click()
     wait_until_settled(browser)
     go(browser, "bench")
-    for name in ("snv", "savgol"):
+    for name, words in (("snv", "SNV"), ("savgol", "Derivative")):
         Select(find(browser, "#step")).select_by_value(name)
         find(browser, "#add-step button").click()
         wait_until(
-            browser, f"return document.getElementById('chain').textContent.includes('{name}')"
+            browser, f"return document.getElementById('chain').textContent.includes('{words}')"
         )
         wait_until_settled(browser)
     assert view(browser)["spectra"]["preprocessing"] == "snv,savgol:11:2:1"
-    find(browser, "[aria-label='Earlier: savgol:11:2:1']").click()
-    wait_until(browser, "return document.querySelector('#chain li').textContent.includes('savgol')")
+    find(browser, "[aria-label='Earlier: Derivative (Savitzky-Golay), 11, 2, 1']").click()
+    wait_until(
+        browser, "return document.querySelector('#chain li').textContent.includes('Derivative')"
+    )
     wait_until_settled(browser)
     find(browser, "#chain li:last-child input").click()
     wait_until(browser, "return !document.querySelector('#chain li:last-child input').checked")

@@ -97,7 +97,7 @@ def test_the_page_shows_what_the_command_gives(desk, events):
         desk.session.apply(event)
     found = same(desk, command(desk))
     shown = desk.view(None)["content"]
-    for name in ("dof", "rss", "sigma", "rmsecv"):
+    for name in ("dof", "explained", "sigma", "rmsecv"):
         if name in found["models"][0]:
             values = [in_number(np.nan if v[name] is None else v[name]) for v in found["models"]]
             assert shown["models"][name][: len(values)] == values
