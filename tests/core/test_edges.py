@@ -202,7 +202,7 @@ def test_directions_that_a_gram_matrix_does_not_resolve_are_named_as_the_reason(
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 3)) * [1e9, 1.0, 1.0]
     y = X[:, 1] + rng.normal(size=20)
-    with pytest.warns(RankExhaustedWarning, match=r"2 further direction\(s\) of X cannot be told"):
+    with pytest.warns(RankExhaustedWarning, match=r"2 further directions of X cannot be told"):
         assert len(pls_path(X, y, 3, scale=False, solver="gram").dof) == 2
 
 
