@@ -107,7 +107,7 @@ def test_columns_that_do_not_vary_take_no_part(case):
 
 
 @pytest.mark.parametrize("change", [*CONSTANT.values(), jumping])
-@pytest.mark.filterwarnings("ignore:1 column")
+@pytest.mark.filterwarnings("ignore::plsdof.errors.ConstantColumnWarning")
 def test_doubtful_columns_are_fitted_all_the_same(change):
     X, y = table(n=5000, p=400)
     X = change(X)
