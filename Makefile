@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow published browser browser-tools lint docs dist paper bench accuracy coverage choice leaderboard clean
+.PHONY: demo test slow published browser browser-tools lint scripts scripts-tools docs dist paper bench accuracy coverage choice leaderboard clean
 
 demo: $(VENV)/.demo
 	$(BIN)/plsdof demo --report demo.html
@@ -33,6 +33,14 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+# The types of the JavaScript of reports and app, which stand in its comments; wants npm. With
+# scripts-tools, `make browser` looks at accessibility, too.
+scripts: scripts-tools
+	$(VENV)/node_modules/.bin/tsc -p tsconfig.json
+
+scripts-tools: $(VENV)/.test
+	test -x $(VENV)/node_modules/.bin/tsc || npm install --silent --no-audit --no-fund --prefix $(VENV) typescript@5 axe-core@4
 
 # Warnings are errors, and so are links that lead nowhere.
 docs: $(VENV)/.docs

@@ -673,3 +673,25 @@ def test_every_screen_fits_and_can_be_read(browser, address, width, scheme):
         )
         assert unnamed == [], screen
     assert_stays_here(browser, address)
+
+
+# Where `make scripts-tools` puts it.
+AXE = Path(sys.prefix, "node_modules", "axe-core", "axe.min.js")
+SERIOUS = """
+const done = arguments[0];
+axe.run().then(({ violations }) => done(
+  violations.filter((one) => ["serious", "critical"].includes(one.impact))
+    .map((one) => [one.id, one.nodes.map((node) => node.html)])));
+"""
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed; run `make scripts-tools`")
+def test_no_screen_has_a_serious_problem_of_accessibility(browser, address):
+    visit(browser, address)
+    browser.execute_script("document.getElementById('demo').click()")
+    wait_until_settled(browser)
+    for screen in SCREENS:
+        browser.execute_script(f"document.getElementById('tab-{screen}').click()")
+        wait_until_settled(browser)
+        browser.execute_cdp_cmd("Runtime.evaluate", {"expression": AXE.read_text()})
+        assert browser.execute_async_script(SERIOUS) == [], screen
