@@ -777,6 +777,13 @@ def test_serving_prints_the_address_first_and_ends_with_ctrl_c(tmp_path, monkeyp
     transport.serve(CommandLine(), None, browser=False, say=said.append, home=tmp_path / "home")
     assert len(opened) == 1
     assert stat.S_IMODE((tmp_path / "home").stat().st_mode) == 0o700 or os.name == "nt"
+    # A folder that was there may be shared: its modes are its owner's, those of the session ours.
+    (shared := tmp_path / "shared").mkdir()
+    shared.chmod(0o755)
+    transport.serve(CommandLine(), None, browser=False, say=said.append, home=shared)
+    if os.name != "nt":
+        modes = [stat.S_IMODE(one.stat().st_mode) for one in (shared, *shared.iterdir())]
+        assert modes == [0o755, 0o700]
     assert said[-2].split("token=")[1] != said[0].split("token=")[1]
 
 

@@ -470,7 +470,9 @@ def serve(
     home: Path = HOME,
 ) -> None:
     """Serve one session on the loopback address until Ctrl-C."""
-    private_folder(home)
+    # A folder that somebody keeps sessions in may be shared; each session in it is private.
+    if home == HOME or not home.exists():
+        private_folder(home)
     desk = begin(tools, home, file)
     pages, token, ticket = Pages(desk), secrets.token_urlsafe(24), secrets.token_urlsafe(24)
     try:
