@@ -100,12 +100,23 @@ def mapped_choice(folder: Path, size: Size) -> dict[str, Any]:
 
 
 def dask_choice(folder: Path, size: Size) -> dict[str, Any]:
-    """The same on a dask array of the memory map."""
+    """The same on a dask array of blocks of the file; `da.from_array` would copy all of it."""
+    import dask
     import dask.array as da
 
-    X, y = _mapped(folder, size)
-    chunks = _rows_at_a_time(size.columns), size.columns
-    return _choice(da.from_array(X, chunks=chunks), da.from_array(y, chunks=chunks[0]), size)
+    y, step = np.load(folder / "y.npy"), _rows_at_a_time(size.columns)
+    blocks = []
+    for start in range(0, size.rows, step):
+        shape = min(step, size.rows - start), size.columns
+        read = dask.delayed(np.memmap, pure=True)(
+            str(folder / "X.bin"),
+            dtype=np.float64,
+            mode="r",
+            shape=shape,
+            offset=8 * start * size.columns,
+        )
+        blocks.append(da.from_delayed(read, shape, dtype=np.float64))
+    return _choice(da.concatenate(blocks), da.from_array(y, chunks=step), size)
 
 
 def _choice(X: Any, y: Any, size: Size) -> dict[str, Any]:

@@ -177,7 +177,7 @@ def _as_array(values: Any, name: str) -> Any:
     if not is_dask(values):
         raise InvalidInputError(
             f"{name} must be a dask array or data frame; got {type(values).__name__}. Cut an array "
-            "that is in memory, or mapped into it, with dask.array.from_array(X, chunks=...)."
+            "in memory with dask.array.from_array(X, chunks=...); a memory map needs no dask."
         )
     if hasattr(values, "to_dask_array"):
         frame = values.to_frame() if values.ndim == 1 else values
