@@ -194,9 +194,11 @@ class _Models:
             E, rows = E[:, kept], rows[kept]
             n = float(rows.sum())
         size, weighted = np.abs(E), left.sample_weight is not None
+        smallest = size.min(axis=0)
         middle = float(_medians(size, rows if weighted else None).min()) / _MEDIAN
-        excess = size.min(axis=0) / (_CAP * middle) if middle > 0 else np.zeros(E.shape[1])
-        E = E / np.maximum(excess, 1.0)
+        excess = smallest / (_CAP * middle) if middle > 0 else np.zeros(E.shape[1])
+        if (excess > 1.0).any():
+            E = E / np.maximum(excess, 1.0)
         if weighted:
             E = E * np.sqrt(rows)
         scale = _HUBER * middle if loss == "huber" and middle > 0 else np.inf
@@ -258,10 +260,14 @@ def objective(
 
 
 def _medians(values: Array, weights: Array | None) -> Array:
-    """Return (lower) medians of rows; a weight of two is a value that is there twice."""
+    """Return (lower) medians of rows, which it puts into another order.
+
+    A weight of two is a value that is there twice.
+    """
     if weights is None:
         middle = (values.shape[1] - 1) // 2
-        return np.asarray(np.partition(values, middle, axis=1)[:, middle])
+        values.partition(middle, axis=1)
+        return values[:, middle]
     order = np.argsort(values, axis=1)
     reached = np.cumsum(weights[order], axis=1) >= 0.5 * weights.sum() * (1.0 - EQUAL)
     return np.take_along_axis(values, np.take_along_axis(order, reached.argmax(1)[:, None], 1), 1)

@@ -284,7 +284,9 @@ class Store:
         """Keep a recursion that is longer than the one there, or more accurate where both end."""
         known, last = self._run, len(run.rss) - 1
         if known is None or last >= len(known.rss) or run.fit_error[last] < known.fit_error[last]:
-            self._run = run
+            # Its held-out rows are those of a `LeftOut`, or nobody's.
+            none = np.zeros((0, 0))
+            self._run = replace(run, residuals=none, leverage=none, error=none)
 
 
 def _predict_without(
