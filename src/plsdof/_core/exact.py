@@ -29,32 +29,22 @@ _SAFETY = 20.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Exact:
-    """All models of one method in closed form. Arrays over models have one row per model.
+class Decomposed:
+    """Standardised rows and their response in the basis of the singular vectors of X.
 
     Attributes
     ----------
     units : Units
-        Means, scales and weights that lead back to the original units.
+        Means and scales.
     decomposition : Decomposition
         Singular vectors of the standardised predictors.
     spectrum : Spectrum
         Eigenvalues and rotated response.
-    filter : Filter
-        Filter factors, Degrees of Freedom and their errors.
-    make_filter : callable
-        The method: from a spectrum to a filter.
-    full : callable or None
-        Makes the same in a basis of all directions of X, if ``decomposition`` does not hold them
-        all; see `complete`.
     """
 
     units: Units
     decomposition: Decomposition
     spectrum: Spectrum
-    filter: Filter
-    make_filter: Callable[[Spectrum], Filter]
-    full: Callable[[], "Exact"] | None = None
 
     @property
     def n(self) -> float:
@@ -95,6 +85,49 @@ class Exact:
     def solver(self) -> str:
         """How X was decomposed."""
         return self.decomposition.solver
+
+    # From and to rows
+    # ----------------
+
+    @property
+    def row_weight(self) -> Array | float:
+        """Weights of the rows, (n_rows,); 1.0 where there are none."""
+        return 1.0 if self.units.row_scale is None else self.units.row_scale**2
+
+    def to_rows(self, rotated: Array) -> Array:
+        """Go from rotated coordinates (r, k) to training rows (n_rows, k), weights removed."""
+        rows = self.decomposition.to_samples(rotated)
+        return rows if self.units.row_scale is None else rows / self.units.row_scale[:, None]
+
+    def standardized_times(self, rows: Any, B: Array) -> Array:
+        """Return standardised new rows, dense or sparse, times B."""
+        return centred_times(rows, self.units.x_mean, (B.T / self.units.x_scale).T)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Exact(Decomposed):
+    """All models of one method in closed form. Arrays over models have one row per model.
+
+    Attributes
+    ----------
+    units : Units
+        Means, scales and weights that lead back to the original units.
+    decomposition : Decomposition
+        Singular vectors of the standardised predictors.
+    spectrum : Spectrum
+        Eigenvalues and rotated response.
+    filter : Filter
+        Filter factors, Degrees of Freedom and their errors.
+    make_filter : callable
+        The method: from a spectrum to a filter.
+    full : callable or None
+        Makes the same in a basis of all directions of X, if ``decomposition`` does not hold them
+        all; see `complete`.
+    """
+
+    filter: Filter
+    make_filter: Callable[[Spectrum], Filter]
+    full: Callable[[], "Exact"] | None = None
 
     @classmethod
     def build(
@@ -216,20 +249,6 @@ class Exact:
 
     # From and to rows
     # ----------------
-
-    @property
-    def row_weight(self) -> Array | float:
-        """Weights of the rows, (n_rows,); 1.0 where there are none."""
-        return 1.0 if self.units.row_scale is None else self.units.row_scale**2
-
-    def to_rows(self, rotated: Array) -> Array:
-        """Go from rotated coordinates (r, k) to training rows (n_rows, k), weights removed."""
-        rows = self.decomposition.to_samples(rotated)
-        return rows if self.units.row_scale is None else rows / self.units.row_scale[:, None]
-
-    def standardized_times(self, rows: Any, B: Array) -> Array:
-        """Return standardised new rows, dense or sparse, times B."""
-        return centred_times(rows, self.units.x_mean, (B.T / self.units.x_scale).T)
 
     def rows_of_basis(self) -> Array:
         """Return U, an orthonormal basis of what X reaches, weights removed. Shape (n_rows, r)."""
