@@ -67,7 +67,7 @@ def find_response(table: Table, response: str) -> str:
 
 
 def _elsewhere(table: Table, wanted: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Say where columns that are no names may be, in the first column or a sheet; and the mend."""
+    """Say where columns that are not names may be, in the first column or a sheet; and the mend."""
     first = table.row_names
     if not first and len(table.names):
         first = tuple(table.frame.iloc[:, 0].map(str).tolist())
